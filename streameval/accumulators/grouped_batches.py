@@ -73,7 +73,10 @@ class Batch:
         shape = getattr(column, "shape", None)
         if shape is None:
             shape = _listed(column, name).shape
-        return int(shape[0]) if shape else 0
+        if not shape:
+            error = InvalidInputError("must have shape (n,), got a scalar", argument=name)
+            raise self.refusal(error, takes_unlabelled=False)
+        return int(shape[0])
 
     def arrays(self) -> dict[Key, Array]:
         """Return the columns as arrays or codes; counting the batch has already checked them."""
@@ -108,10 +111,9 @@ class Batch:
         for name in self.columns:
             value = self.columns[name]
             array = value if isinstance(value, np.ndarray) else _listed(value, name)
-            if len(array) != len(missing):
-                raise InvalidInputError(
-                    f"must have {len(missing)} rows, got {len(array)}", argument=name
-                )
+            rows = len(array) if array.ndim else "a scalar"
+            if rows != len(missing):
+                raise InvalidInputError(f"must have {len(missing)} rows, got {rows}", argument=name)
             columns[name] = array[kept]
         return Batch(self.table, columns, self.inner)
 
@@ -119,11 +121,23 @@ class Batch:
         """Check the batch: count it with an accumulator of all rows, which may refuse it."""
         accumulator.update(dict(self.columns))
 
+    def refusal(self, error: InvalidInputError, *, takes_unlabelled: bool) -> InvalidInputError:
+        """Return why the accumulator of a group would refuse all rows; else the given error."""
+        try:
+            if not takes_unlabelled or self.without_truth() is None:
+                self.count_in(self.inner.empty())
+        except InvalidInputError as own:
+            return own
+        return error
+
     def weighted(self, keys: Iterable[str]) -> WeightedRows | None:
         """Take out the rows that have weight, with columns of keys; None if all have."""
         index = rows_with_weight(self.inner, self.columns, self.size)
         if index is None:
             return None
+        weights = [self.columns[name] for name in self.inner.weights if name in self.columns]
+        if any(np.ndim(array) > 1 for array in weights):
+            self.count_in(self.inner.empty())  # refuses a shape, which rows without weight hide
         arrays = self.columns | {key: self.table.column(key) for key in keys}
         return WeightedRows.of(arrays, index, rows=self.size)
 
@@ -141,7 +155,7 @@ def _read(part: Any, name: str, *, is_id: bool) -> Any:
 
 def _missing(value: Any, name: str) -> Array | None:
     """Return which items of a vector are missing; None if none can be."""
-    if are_texts(value):
+    if value is None or are_texts(value):
         return None
     array = value if isinstance(value, np.ndarray) else _listed(value, name)
     if array.dtype.kind == "f" and array.ndim == 1:
@@ -162,6 +176,7 @@ def _listed(value: Any, name: str) -> Array:
         return np.asarray(value)
     items = value.to_list() if hasattr(value, "to_list") else value
     items = items.to_pylist() if hasattr(items, "to_pylist") else items
+    items = items.tolist() if hasattr(items, "isna") and items.ndim == 1 else items  # of pandas
     if not isinstance(items, (list, tuple)):
         return as_array(value, name=name, allow_missing=True)
     array = np.empty(len(items), dtype=object)

@@ -199,6 +199,8 @@ class Grouping(Accumulator[ConfigT, Any]):
     _held: Held
     _within: ClassVar[tuple[type[Any], ...]]
     """The classes that the accumulator may have besides those of single ones, in bytes."""
+    _takes_unlabelled: ClassVar[bool] = False
+    """Whether rows may have no label."""
 
     def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002 - panes need it
         """Count rows, and the pending rows without a label, into their groups."""
@@ -327,9 +329,21 @@ class Grouping(Accumulator[ConfigT, Any]):
                 f"must be False: {type(self).__name__} needs complete queries", argument="partial"
             )
         given = Batch.of(batch, sample_weight, self._config.accumulator)
+        try:
+            return self._append(given)
+        except InvalidInputError as error:
+            if error.argument in self._key_columns:
+                raise
+            refusal = given.refusal(error, takes_unlabelled=self._takes_unlabelled)
+            raise refusal from refusal.__cause__
+
+    def _append(self, given: Batch) -> Self:
+        """Add the rows of a batch to the pending ones, unless something in it is refused."""
         weighted = given.weighted(self._key_columns)
         if weighted is not None:
-            return weighted.count_by(lambda **columns: self._append_batch(columns, None, partial))
+            return weighted.count_by(
+                lambda **columns: self._append_batch(columns, None, partial=False)
+            )
         total = self._all_rows(self._held)._fork()
         held = self._held.following()
         given, keys, blank = self._labelled(given, held)

@@ -160,7 +160,7 @@ class RegressionAccumulator(
             if held.block.put_one(held, one, other):
                 return self
         given = self._named(y_true, y_pred, optional=(sample_weight,))
-        weighted = WeightedRows.among(given)
+        weighted = WeightedRows.among(given, may_weigh_entries=self._config.outputs is None)
         if weighted is not None:
             return weighted.count_by(self.update)
         truth = as_numbers(given["y_true"], name="y_true")

@@ -108,6 +108,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     __slots__ = ()
 
     _depth = 4
+    _takes_unlabelled = True
     _within = (Collection, Clustered, Sliced)
 
     def __init__(

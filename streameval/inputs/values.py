@@ -176,7 +176,7 @@ class ValueCodes:
         try:
             codes = self._codes_of(items)
         except (KeyError, TypeError):  # of a new item, or one that cannot be a value
-            new = _canonical(items, name, self._codes)
+            new = _canonical(items, name, indices, self._codes)
             self._add(new.values())
             codes = self._codes_of([new.get(item, item) for item in items])
         return codes if indices is None else codes[indices]
@@ -196,7 +196,7 @@ class ValueCodes:
 def _local(column: Any, name: str) -> tuple[Indices, list[Value]]:
     """Return the code of each row, and the distinct values of one column, in any order."""
     indices, items = _listed(column, name)
-    known = _canonical(items, name)
+    known = _canonical(items, name, indices)
     values = dict.fromkeys(known.values())
     code_of = {value: code for code, value in enumerate(values)}
     codes = np.fromiter((code_of[known[item]] for item in items), np.int64, len(items))
@@ -211,7 +211,10 @@ def _listed(column: Any, name: str) -> tuple[npt.NDArray[Any] | None, list[Any]]
     if hasattr(column, "dictionary_encode"):  # Arrow
         return _listed_of_arrow(column)
     if hasattr(column, "factorize"):  # pandas, and codes of texts
-        codes, values = column.factorize()
+        try:
+            codes, values = column.factorize()
+        except TypeError:  # of lists, which cannot be values
+            return None, column.tolist()
         return codes, [*values.tolist(), None]
     array = column if isinstance(column, np.ndarray) else _to_array(column)
     if array.ndim != 1:
@@ -246,7 +249,12 @@ def _to_array(column: Any) -> npt.NDArray[Any]:
     return np.asarray(column)
 
 
-def _canonical(items: list[Any], name: str, besides: Container[Any] = ()) -> dict[Any, Value]:
+def _canonical(
+    items: list[Any],
+    name: str,
+    indices: npt.NDArray[Any] | None,
+    besides: Container[Any] = (),
+) -> dict[Any, Value]:
     """Return the value of each different item, besides those that are known."""
     try:
         return {
@@ -255,7 +263,8 @@ def _canonical(items: list[Any], name: str, besides: Container[Any] = ()) -> dic
             if item not in besides
         }
     except (InvalidInputError, TypeError) as error:
-        raise _placed(items, name, error) from None
+        rows = items if indices is None else [items[index] for index in indices.tolist()]
+        raise _placed(rows, name, error) from None
 
 
 def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:

@@ -37,12 +37,13 @@ class WeightedRows:
     index: Index
 
     @classmethod
-    def among(cls, arrays: Mapping[str, Any]) -> Self | None:
+    def among(cls, arrays: Mapping[str, Any], *, may_weigh_entries: bool = True) -> Self | None:
         """Take out the rows that have a `sample_weight`; None if all have, as in `of`."""
         weights: Any = arrays.get("sample_weight")
         index = weighted_rows(weights)
-        if index is not None and np.ndim(weights) > 1 and not _are_of_entries(weights, arrays):
-            return None
+        if index is not None and np.ndim(weights) > 1:
+            is_read = may_weigh_entries and _are_of_entries(weights, arrays)
+            index = index if is_read else None
         return None if index is None else cls.of(arrays, index, rows=len(weights))
 
     @classmethod
@@ -114,9 +115,11 @@ def _length(value: Any) -> int | None:
     """Count the rows of an array; None for what belongs to no row, such as a mapping."""
     if value is None or isinstance(value, Mapping):
         return None
+    if isinstance(value, (str, bytes)):
+        return -1
     try:
         return len(value)
-    except TypeError:  # a scalar
+    except TypeError:  # another scalar
         return -1
 
 
