@@ -6,6 +6,7 @@ A command is imported when it is run: most need modules that the others do not.
 from __future__ import annotations
 
 import functools
+import os
 import re
 import signal
 import sys
@@ -143,6 +144,7 @@ def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
 
 def run() -> None:
     """Run the console script."""
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")  # NumPy's threads would hinder forks
     for stream in (sys.stdout, sys.stderr):
         # Do not fail on a label that the terminal cannot show.
         cast("io.TextIOWrapper", stream).reconfigure(errors="backslashreplace")

@@ -13,7 +13,6 @@ from streameval.cli.eval_checks import (
     check_by,
     check_metrics,
     check_output,
-    json_lines,
     listed_files,
     source_of,
     total_size,
@@ -23,9 +22,8 @@ from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, spl
 from streameval.cli.outcome import Findings, evidence_of, reported
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
-from streameval.cli.tasks.columns import odd_classes
-from streameval.cli.tasks.numbers import skipping_gaps
-from streameval.cli.tasks.windows import check_windows
+from streameval.cli.tasks.columns import check_windows, odd_classes
+from streameval.cli.tasks.gaps import skipping_gaps
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import UnknownMetricError
 from streameval.io.streams import writing_temporary_file
@@ -59,10 +57,10 @@ def evaluate(options: Options) -> CommandOutput:
     if options.compare or (options.versus is not None and task == "ranking"):
         systems = systems_of(options)
         with Team(n_jobs - 1) as team:
-            team.start_for(total_size(json_lines(options)))
+            team.start_for(total_size(options.files))
             return compared(options, systems, team)
     with closing(source_of(options)) as source, Team(n_jobs - 1) as team, advice_on_files(options):
-        team.start_for(total_size(json_lines(options)))
+        team.start_for(total_size(options.files))
         run = EvalRun(source, options, team)
         return gathered_if_scattered(source, lambda: _evaluated(task, run))
 

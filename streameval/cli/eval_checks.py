@@ -22,7 +22,7 @@ from streameval.cli.options import (
 from streameval.cli.slices import check_gates, check_order, refuse_order
 from streameval.cli.tasks import COMPARE_RUNS
 from streameval.cli.tasks.columns import NO_COLUMNS, check_query_columns
-from streameval.cli.tasks.numbers import gaps_of
+from streameval.cli.tasks.gaps import gaps_of
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError
@@ -218,12 +218,6 @@ def no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     more = ", ..." if len(options.files) > 3 else ""
     which = f" that match {filters(options)}" if options.where else ""
     return BadDataError(" ".join([f"{names}{more}: holds no rows{which}.", *left]))
-
-
-def json_lines(options: Options) -> tuple[str, ...]:
-    """List the files that are sure to take long; Parquet may be read before a worker is up."""
-    form = options.format
-    return tuple(file for file in options.files if (form or format_of(file)) == "jsonl")
 
 
 def total_size(files: tuple[str, ...]) -> int | None:

@@ -22,8 +22,6 @@ from streameval.cli.options import option_words
 from streameval.cli.tasks import plan_of
 from streameval.cli.tasks.clusters import clustered
 from streameval.cli.tasks.columns import check_columns
-from streameval.cli.tasks.every_column import every_column
-from streameval.cli.tasks.windows import windowed
 from streameval.cli.terminal import Note, ProgressLine, is_live
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once, name_of
@@ -201,10 +199,13 @@ def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
 def split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     """Plan to count each pane of time, or each value of a column, separately."""
     if options.time is not None:
+        from streameval.cli.tasks.windows import windowed  # noqa: PLC0415 (of --time)
+
         return windowed(plan, options, rows)
     by = options.by
     if by is None:
         return plan
+    from streameval.cli.tasks.every_column import every_column  # noqa: PLC0415 (of --by)
     from streameval.runs.each_column import rows_by_column  # noqa: PLC0415 (of --by)
 
     if by.columns == (EVERY,):

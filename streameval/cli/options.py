@@ -13,7 +13,6 @@ from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
 
 import attrs
-from attrs.converters import optional
 
 from streameval.cli import argument_values as values
 from streameval.cli.argument_values import By
@@ -163,9 +162,13 @@ def _read_by_type(field: Any) -> Any:
     is_listed = is_repeated or option.settings.get("nargs") == "+"
     return field.evolve(
         default=() if is_repeated else field.default,
-        converter=optional(tuple) if is_listed else None,
+        converter=_listed if is_listed else None,
         metadata={"option": option},
     )
+
+
+def _listed(values: Iterable[Any] | None) -> tuple[Any, ...] | None:
+    return None if values is None else tuple(values)
 
 
 def _settings(kind: Any) -> dict[str, Any]:

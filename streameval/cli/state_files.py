@@ -17,7 +17,7 @@ from streameval.errors import BadDataError, CorruptStateError, InvalidInputError
 from streameval.io.recognition import log_type_of
 from streameval.io.streams import STANDARD_INPUT, size_of
 from streameval.results.result import Result
-from streameval.states.codec import MAGIC
+from streameval.states.type_ids import MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -37,8 +37,8 @@ from streameval.cli.outcome import described, laid_out
 from streameval.cli.state_files import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence_of
-from streameval.cli.tasks.columns import check_columns
-from streameval.cli.tasks.windows import check_windows, windowed
+from streameval.cli.tasks.columns import check_columns, check_windows
+from streameval.cli.tasks.windows import windowed
 from streameval.cli.terminal import (
     ENDS,
     CommandOutput,

@@ -13,7 +13,6 @@ from streameval.errors import BadDataError
 from streameval.inputs.coded import CodedTexts
 from streameval.io.columns import Argument, Array, FieldType, what_is_wrong
 from streameval.io.streams import reading
-from streameval.io.times import Times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -105,8 +104,8 @@ def assemble(
     batch = {column.argument: _argument(column, arrays) for column in columns}
     zones = set[bool]()
     for (_, field_type), items in values.items():
-        if isinstance(field_type, Times):
-            zones |= field_type.zones(items)
+        if zones_of := getattr(field_type, "zones", None):  # of times
+            zones |= zones_of(items)
     return Parsed(batch, row_ids, sorted(faults), zones=zones)
 
 

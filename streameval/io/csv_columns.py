@@ -26,6 +26,7 @@ _HIDDEN = 0
 """Stands for a delimiter inside quotes; no table read here holds such a byte."""
 _ARROW_BYTES = 2**16  # smaller tables are read before pyarrow would be imported
 _WORDS_ROWS = 2**7  # Python reads fewer before NumPy gets started
+_SHORT_CELL = 2**6
 _SPECIAL = (b"\r", b"\0")
 
 
@@ -196,26 +197,34 @@ class PlainRows:
 def _unquoted(data: bytes, delimiter: int) -> bytes | None:
     """Drop the quotes around whole cells; None if there are others, or a cell has several lines."""
     array = np.frombuffer(data, dtype=np.uint8)
-    marks = np.flatnonzero((array == _QUOTE) | (array == delimiter) | (array == _NEWLINE))
-    kinds = array[marks]
-    are_quotes = kinds == _QUOTE
-    quotes = np.flatnonzero(are_quotes)
-    # Each quote that opens a cell follows a separator, and each that closes one precedes another.
-    edges = np.concatenate([[-1], marks])
-    are_separators = np.concatenate([[True], ~are_quotes])
-    opening, closing = quotes[::2] + 1, quotes[1::2] + 1
-    are_first = (edges[opening] - edges[opening - 1] == 1) & are_separators[opening - 1]
-    are_last = edges[closing + 1] - edges[closing] == 1
-    if not are_first.all() or not are_last.all():
+    quotes = np.flatnonzero(array == _QUOTE)
+    starts, ends = quotes[::2] + 1, quotes[1::2]
+    if len(starts) > len(ends):
         return None
-    are_inside = (np.cumsum(are_quotes, dtype=np.uint8) & 1).astype(bool) & ~are_quotes
-    if np.any(kinds[are_inside] == _NEWLINE):
+    # A quote that opens the first cell follows the last newline, which has the index -1.
+    around = array[np.concatenate([starts - 2, ends + 1])]
+    if not np.all((around == delimiter) | (around == _NEWLINE)):
         return None
-    changed = array.copy()
-    changed[marks[are_inside]] = _HIDDEN
-    is_kept = np.ones(len(array), dtype=bool)
-    is_kept[marks[quotes]] = False
-    return changed[is_kept].tobytes()
+    hidden = []
+    for _ in range(_SHORT_CELL):  # one byte of each cell at a time: these are few of all bytes
+        is_left = starts < ends
+        starts, ends = starts[is_left], ends[is_left]
+        if not len(starts):
+            break
+        marks = array[starts]
+        if np.any(marks == _NEWLINE):
+            return None
+        hidden.append(starts[marks == delimiter])
+        starts = starts + 1
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
+        if data.find(b"\n", start, end) >= 0:
+            return None
+        hidden.append(np.flatnonzero(array[start:end] == delimiter) + start)
+    if any(map(len, hidden)):
+        changed = array.copy()
+        changed[np.concatenate(hidden)] = _HIDDEN
+        data = changed.tobytes()
+    return data.replace(b'"', b"")
 
 
 def _is_number(at: int, fields: Mapping[Field, int]) -> bool:

@@ -394,7 +394,7 @@ def _scalars(column: Any, wanted: FieldType) -> Array | None:
     values = array_of(column)
     category = values.dtype.kind
     if isinstance(wanted, Numbers) and category in "fiu":
-        return values if values.dtype == np.float32 else values.astype(np.float64)
+        return values if values.dtype == np.float32 else values.astype(np.float64, copy=False)
     if isinstance(wanted, Labels) and wanted.integers:
         if category == "b":
             return values.view(np.int8)

@@ -6,7 +6,7 @@ import codecs
 
 from streameval.errors import BadDataError, Named
 from streameval.io.streams import opened
-from streameval.states.codec import MAGIC
+from streameval.states.type_ids import MAGIC
 
 PARQUET_MAGIC = b"PAR1"
 

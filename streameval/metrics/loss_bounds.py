@@ -36,7 +36,7 @@ from streameval.exact.log import log, log1p
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.calibration import d2, entropy, gini_impurity
 from streameval.metrics.points import CellTable
-from streameval.states.calibration import bin_indices
+from streameval.states.bins import bin_indices
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]

@@ -11,7 +11,7 @@ from streameval.metrics import curves
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.thresholds import outcome_at
 from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
-from streameval.states.calibration import bin_indices
+from streameval.states.bins import bin_indices
 
 Trace = Callable[[Points], Line]
 

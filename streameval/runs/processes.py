@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections import deque
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
 
-_WORTH_BYTES = 2**27
-"""So many bytes of JSON lines take 0.8 s, twice as long as a worker takes to start."""
+_WORTH_BYTES = 2**26
+"""So many bytes of text take 0.4 s or more, and a worker that is forked 0.1 s to start."""
 AHEAD = 8
 """Requests that a worker has at most; with 2, it waited a fifth of its time for this process."""
 
@@ -27,6 +27,7 @@ AHEAD = 8
 _MAX_CPUS = 8
 """One process reads for all, and has no time for more."""
 _QUOTA = Path("/sys/fs/cgroup/cpu.max")
+_THREADS = Path("/proc/self/task")
 
 
 def n_cpus() -> int:
@@ -69,14 +70,20 @@ class Team:
         self.workers: list[Worker] = []
 
     def start_for(self, size: int | None) -> None:
-        """Start what is worth it if so many bytes of JSON lines are to be read."""
+        """Start what is worth it if so many bytes are to be read."""
         self.start(0 if size is None else size // _WORTH_BYTES)
 
     def start(self, n_workers: int) -> None:
         """Start workers until there are so many, or as many as there may be."""
-        for _ in range(len(self.workers), min(n_workers, self.n_max)):
-            with _signals_held(), _heirs_leave_interrupts():
-                self.workers.append(Worker())
+        n_more = min(n_workers, self.n_max) - len(self.workers)
+        if n_more <= 0:
+            return
+        can_fork = _is_single_threaded()
+        with _signals_held(), _heirs_leave_interrupts(can_fork=can_fork):
+            for _ in range(n_more):
+                self.workers.append(Worker(can_fork=can_fork))
+            for worker in self.workers[-n_more:]:
+                worker.listen()  # by threads, which no later process may inherit
 
     def end(self) -> None:
         """End all workers, whatever they do."""
@@ -100,21 +107,30 @@ class Worker:
     the middle of an answer. A shared queue, like that of `ProcessPoolExecutor`, would wait forever
     for the rest. One thread sends and one receives, so that it has its next request before it has
     answered, and neither waits for this process.
+
+    Parameters
+    ----------
+    can_fork : bool
+        Whether it may begin as a copy of this process, which has imported what it needs.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, can_fork: bool) -> None:
         from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (most commands need none)
-        from multiprocessing.context import SpawnContext  # noqa: PLC0415 (the same)
+        from multiprocessing import get_context  # noqa: PLC0415 (the same)
 
-        context = SpawnContext()  # a forked process inherits locks of threads that it lacks
+        context: Any = get_context("fork" if can_fork else "spawn")
         self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_serve, args=(theirs,))
+        copied = self._pipe if can_fork else None
+        self._process = context.Process(target=_serve, args=(theirs, copied))
         self._process.start()
         theirs.close()
         self._sending, self._receiving = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
-        for threads in (self._sending, self._receiving):
-            threads.submit(int)  # starts the thread now, while signals are held
         self._ahead: deque[Future[Any]] = deque()
+
+    def listen(self) -> None:
+        """Start the threads, while signals are held."""
+        for threads in (self._sending, self._receiving):
+            threads.submit(int)
 
     def begin(self, request: Any) -> None:
         """Send the first request; until it is answered, the worker has as many as it may have."""
@@ -161,6 +177,11 @@ class Worker:
             ) from None
 
 
+def _is_single_threaded() -> bool:
+    """Tell whether a copy of this process lacks no thread that might hold a lock, on Linux."""
+    return _THREADS.is_dir() and len(list(_THREADS.iterdir())) == 1
+
+
 @contextmanager
 def _signals_held() -> Iterator[None]:
     """Delay the signal handlers: a half-started process would print errors.
@@ -188,11 +209,15 @@ _ENDING = [
 
 
 @contextmanager
-def _interrupts_blocked() -> Iterator[None]:
+def _heirs_leave_interrupts(*, can_fork: bool) -> Iterator[None]:
     """Block Ctrl-C; a process started now inherits the mask from its first moment."""
-    from multiprocessing import resource_tracker  # noqa: PLC0415 (most commands start no process)
+    if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
+        yield  # workers ignore Ctrl-C from their first task on
+        return
+    if not can_fork:
+        from multiprocessing import resource_tracker  # noqa: PLC0415 (most start no process)
 
-    resource_tracker.ensure_running()  # or the first process starts it, which undoes the mask
+        resource_tracker.ensure_running()  # or the first process starts it, which undoes the mask
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -200,15 +225,17 @@ def _interrupts_blocked() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-# Windows has no such masks; there the workers ignore Ctrl-C from their first task on.
-_heirs_leave_interrupts = _interrupts_blocked if hasattr(signal, "pthread_sigmask") else nullcontext
-
-
-def _serve(pipe: Connection) -> None:
+def _serve(pipe: Connection, copied: Connection | None) -> None:
     """Run a worker: answer what arrives through a pipe.
 
-    Ctrl-C, which reaches all processes of a terminal, is left to the parent.
+    Ctrl-C, which reaches all processes of a terminal, is left to the parent. A copy of the parent
+    drops its handlers of signals and its end of the pipe.
     """
+    if copied is not None:
+        copied.close()
+        for number in _ENDING:
+            if callable(signal.getsignal(number)):
+                signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     from streameval.runs.counter import Answers  # noqa: PLC0415 (only workers need it)
 

@@ -17,7 +17,8 @@ from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
-from streameval.exact.scratch import ROWS, borrowed
+from streameval.exact.scratch import ROWS
+from streameval.states.bins import bin_indices
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers, check_total, fields_of
 
@@ -26,7 +27,6 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _EPSILON = 2.0**-52
-_MAX_BYTE = 2**8
 
 
 @attrs.frozen
@@ -282,38 +282,6 @@ _MOMENTS = ("row_brier", "squared_log_loss", "squared_brier")
 def clip_probabilities(probability: Floats) -> Floats:
     """Clip to [eps, 1 - eps], so that the log loss of each is finite."""
     return np.clip(probability, _EPSILON, 1.0 - _EPSILON)
-
-
-def bin_indices(probability: Floats, bins: int) -> npt.NDArray[np.intp]:
-    """Find the bin ``[i / bins, (i + 1) / bins)`` of each probability; the last is closed.
-
-    Edges are the floats nearest to i / bins, so that 0.6 belongs to the bin that begins at 9 / 15.
-    The float 0.6 is slightly less than three fifths, and ``floor(p * bins)`` would round again.
-    """
-    # bytes: fresh pages for wider integers take longer than casts
-    index: npt.NDArray[Any] = np.empty(
-        len(probability), dtype=np.uint8 if bins <= _MAX_BYTE else np.intp
-    )
-    with borrowed(2) as scratch:
-        for start in range(0, len(probability), ROWS):
-            rows = slice(start, start + ROWS)
-            part = probability[rows]
-            index[rows] = _bin_numbers(part, bins, *scratch[:, : len(part)])
-    return index
-
-
-def _bin_numbers(probability: Floats, bins: int, found: Floats, edge: Floats) -> Floats:
-    """Find bins as floats; quotients are the edges, and rarely does one correct the guess."""
-    np.multiply(probability, bins, out=found)
-    np.floor(found, out=found)
-    is_below = probability < np.divide(found, bins, out=edge)
-    if is_below.any():
-        found -= is_below
-    np.add(found, 1.0, out=edge)
-    is_past = probability >= np.divide(edge, bins, out=edge)
-    if is_past.any():
-        found += is_past
-    return np.minimum(found, bins - 1.0, out=found)
 
 
 def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:

@@ -44,9 +44,8 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.narrow import WIDTHS, is_narrow, min_width, narrowest_width
-from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
+from streameval.states.type_ids import FIRST_OPEN_ID, MAGIC, OWN_TYPES, is_type_name
 
-MAGIC = b"\x89SEVL\r\n\x1a"
 VERSION = 2
 PREFIX = struct.Struct("<8sHHIQI")
 _CHECKSUM = struct.Struct("<I")

@@ -1,8 +1,11 @@
-"""Type ids: the numbers that identify the class of the accumulator in bytes."""
+"""The first bytes of a state, and type ids: the numbers of the classes of accumulators in bytes."""
 
 from __future__ import annotations
 
 from typing import Any
+
+MAGIC = b"\x89SEVL\r\n\x1a"
+"""What the bytes of every accumulator begin with."""
 
 OWN_TYPES = {
     1: "ConfusionAccumulator",

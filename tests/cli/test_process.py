@@ -55,11 +55,33 @@ def test_script_reports(labels):
     assert done.stdout.startswith("200 rows of 1 file\n\nclass ")
 
 
+def test_small_table_of_scores_loads_nothing_of_other_tasks(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("y_true,y_score\n1,0.7\n")
+    code = (
+        "import atexit, sys; atexit.register(lambda: print(*sys.modules)); "
+        "from streameval.cli import run; run()"
+    )
+    arguments = ["eval", str(path), "--task", "binary", "--quiet"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], check=True, capture_output=True, text=True
+    )
+    own = {name.removeprefix("streameval.") for name in done.stdout.split()}
+    assert "accumulators.curve" in own
+    others = {
+        *("accumulators.calibration", "accumulators.confusion", "accumulators.grouped"),
+        *("accumulators.mean", "accumulators.regression", "accumulators.windowed"),
+        *("inputs.times", "io.json_lines", "io.parquet", "io.times", "states.calibration"),
+        *("states.codec", "pyarrow", "multiprocessing"),
+    }
+    assert not others & own
+
+
 @pytest.mark.parametrize("words", [("--jobs", 2), ("--jobs", "auto"), ()])
 def test_workers_are_ended_before_the_report(words, labels, call, monkeypatch):
     done, computed = [], eval_command._computed
     worker = Mock(n_ahead=lambda: processes.AHEAD, end=lambda: done.append("end"))
-    monkeypatch.setattr(processes, "Worker", lambda: worker)
+    monkeypatch.setattr(processes, "Worker", lambda **_: worker)
     monkeypatch.setattr(processes, "_WORTH_BYTES", 1)
     monkeypatch.setattr(eval_command, "n_cpus", lambda: 2)
     monkeypatch.setattr(

@@ -139,6 +139,31 @@ def test_table_without_quotes_is_not_read_row_by_row(monkeypatch):
 
 
 @pytest.mark.usefixtures("reader")
+@each(
+    ("cell", "has_columns"),
+    [
+        (b'"a"', True),
+        (b'""', True),
+        (b'"a,b"', True),
+        (b'"' + b"x" * 99 + b'"', True),
+        (b'"' + b"x," * 99 + b'"', True),
+        (b'"a\nb"', False),
+        (b'"' + b"x" * 99 + b'\n"', False),
+        (b'"a""b"', False),
+        (b'a"b"', False),
+        (b'"a"b', False),
+        (b'"a', False),
+    ],
+)
+def test_quoted_cells_are_read_by_column_if_each_is_whole_and_of_one_line(cell, has_columns):
+    data = b'"0",' + cell + b"\n1,b\n" + b'"1","' + b"c" * 70 + b'"\n'
+    columns = [INTEGERS, Argument("by", ("w",), Texts())]
+    fast, slow = both(block(data, ("t", "w")), columns)
+    assert fast == slow
+    assert (PlainRows.of(data, 2, ",") is not None) == has_columns
+
+
+@pytest.mark.usefixtures("reader")
 def test_row_that_lends_a_cell_to_the_next_is_found():
     rows = [row(0), row(1) + b",1", row(2).rpartition(b",")[0], row(3)]
     fast, slow = both(block(b"\n".join(rows)), [INTEGERS, SCORES])

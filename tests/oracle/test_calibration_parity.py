@@ -18,7 +18,7 @@ from sklearn.calibration import calibration_curve
 
 import streameval as se
 from streameval.metrics.intervals import student
-from streameval.states.calibration import bin_indices
+from streameval.states.bins import bin_indices
 
 CASES = range(quick_cases(200))
 OF_BINS = {"max_calibration_error", "rms_calibration_error"}

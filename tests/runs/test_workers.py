@@ -260,7 +260,7 @@ def test_team_counts_again_after_a_count_that_was_given_up(log, workers_at_once)
 
 @pytest.mark.parametrize(
     ("n_max", "size", "n_started"),
-    [(2, None, 0), (2, 2**27 - 1, 0), (2, 2**27, 1), (2, 2**30, 2), (0, 2**30, 0)],
+    [(2, None, 0), (2, 2**26 - 1, 0), (2, 2**26, 1), (2, 2**30, 2), (0, 2**30, 0)],
 )
 def test_large_files_start_workers_before_they_are_read(n_max, size, n_started, monkeypatch):
     monkeypatch.setattr(processes, "Worker", Mock())
@@ -268,6 +268,17 @@ def test_large_files_start_workers_before_they_are_read(n_max, size, n_started, 
         for _ in range(2):
             team.start_for(size)
             assert len(team.workers) == n_started
+
+
+@pytest.mark.parametrize(("n_threads", "can_fork"), [(1, True), (2, False)])
+def test_workers_are_copies_of_a_process_of_one_thread(n_threads, can_fork, tmp_path, monkeypatch):
+    for number in range(n_threads):
+        (tmp_path / str(number)).mkdir()
+    monkeypatch.setattr(processes, "_THREADS", tmp_path)
+    monkeypatch.setattr(processes, "Worker", made := Mock())
+    with Team(2) as team:
+        team.start(2)
+    assert [call.kwargs for call in made.call_args_list] == [{"can_fork": can_fork}] * 2
 
 
 @pytest.mark.parametrize(
@@ -286,15 +297,22 @@ def test_worker_that_cannot_be_sent_a_block_is_ended():
         worker.ask(lambda: None).result()
 
 
-def test_every_worker_is_ended_when_an_interrupt_arrives_meanwhile(monkeypatch):
+def test_every_worker_is_ended_when_an_interrupt_arrives_meanwhile(monkeypatch, tmp_path):
     ended = []
 
     class Worker:
+        def __init__(self, *, can_fork):
+            assert not can_fork
+
+        def listen(self):
+            pass
+
         def end(self):
             ended.append(self)
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(processes, "Worker", Worker)
+    monkeypatch.setattr(processes, "_THREADS", tmp_path / "threads of a system without /proc")
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in the background
     try:
         with pytest.raises(KeyboardInterrupt), started(2) as both:
@@ -330,7 +348,7 @@ def test_worker_answers_until_its_parent_lets_go(monkeypatch):
     monkeypatch.setattr(processes.os, "_exit", codes.put)
     block = JsonBlock("log", 0, lines(30), len(lines(30)))
     pipe, theirs = Pipe()
-    thread = threading.Thread(target=processes._serve, args=(theirs,), daemon=True)
+    thread = threading.Thread(target=processes._serve, args=(theirs, None), daemon=True)
     thread.start()
     pipe.send(PLAN)
     assert pipe.recv() is None
@@ -345,6 +363,27 @@ def test_worker_answers_until_its_parent_lets_go(monkeypatch):
     pipe.close()
     assert codes.get() == 1
     assert handlers == [(signal.SIGINT, signal.SIG_IGN)]
+
+
+def test_copy_of_a_process_drops_what_it_has_of_the_parent(monkeypatch):
+    class NoParentError(Exception):
+        pass
+
+    own = {number: lambda *_: None for number in processes._ENDING}
+    own[signal.SIGHUP] = signal.SIG_IGN  # of nohup
+    monkeypatch.setattr(processes.signal, "getsignal", own.get)
+    monkeypatch.setattr(processes.signal, "signal", own.__setitem__)
+    monkeypatch.setattr(processes, "SimpleQueue", Mock(side_effect=NoParentError))
+    copied, theirs = Pipe()
+    with pytest.raises(NoParentError):
+        processes._serve(theirs, copied)
+    assert copied.closed
+    assert not theirs.closed
+    assert own == {
+        signal.SIGINT: signal.SIG_IGN,
+        signal.SIGTERM: signal.SIG_DFL,
+        signal.SIGHUP: signal.SIG_IGN,
+    }
 
 
 def test_rows_that_the_accumulator_before_refuses_are_counted_by_a_new_one(tmp_path):

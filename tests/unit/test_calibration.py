@@ -17,7 +17,7 @@ from offenders import each
 
 import streameval as se
 from streameval.accumulators import calibration
-from streameval.states.calibration import bin_indices
+from streameval.states.bins import bin_indices
 
 LABELS = ["cat", "dog", "owl"]
 SCORES = [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]

@@ -50,10 +50,12 @@ def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
             from streameval.cli.tasks.preferences import plan
         case "ranking":
             from streameval.cli.tasks.ranking import plan
-        case _:
-            from streameval.cli.tasks.curves import PLANS
-
-            return PLANS[task]
+        case "grouped":
+            from streameval.cli.tasks.grouped import plan
+        case "calibration":
+            from streameval.cli.tasks.calibration import plan
+        case _:  # "binary"
+            from streameval.cli.tasks.curves import plan
     return plan
 
 

@@ -30,7 +30,7 @@ from streameval.cli.tasks.columns import (
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.io.columns import Argument, Numbers
-from streameval.runs.columns import has_integer_labels, says_truth
+from streameval.runs.column_types import has_integer_labels, says_truth
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:

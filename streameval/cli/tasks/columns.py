@@ -27,7 +27,7 @@ from streameval.io.columns import (
 )
 from streameval.io.errors import shown
 from streameval.io.notation import integer_or_text, is_gap, number_or_text
-from streameval.runs.columns import class_label_type, has_integer_labels, says_truth, says_yes
+from streameval.runs.column_types import class_label_type, has_integer_labels, says_truth, says_yes
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -362,6 +362,21 @@ def check_complete_queries(options: Options, option: str) -> None:
     refuse(options, ("rows_per_query", "max_open_queries"), f"{why}, which counts complete queries")
 
 
+def check_windows(options: Options) -> None:
+    """Raise UsageError if the options of windows conflict with each other or with others."""
+    if options.time is None:
+        refuse(options, ("pane", "keep", "rollups", "unit"), "needs --time")
+        return
+    if options.pane is None:
+        raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
+    if options.qrels is not None:
+        raise UsageError(f"--time cannot be used with --qrels: {NO_COLUMNS}.")
+    check_complete_queries(options, "--time")
+    if options.by is not None and options.by.is_each:
+        raise UsageError("--time needs --by with the names of columns, without --each.")
+    refuse(options, ["top"], "cannot be used with --time; name the values, as in --by COLUMN=A,B")
+
+
 def check_no_query_counts(plan: Plan, option: str) -> None:
     """Raise UsageError for numbers of relevant documents, which only batches of queries take."""
     for column in plan.columns:
@@ -591,3 +606,9 @@ def vector_type(
     if len(names) == 1:
         return Vectors(wanted, integers)
     return Labels(integers=True) if integers else Numbers()
+
+
+def ignored_label(options: Options, truth: FieldType) -> int | str | None:
+    """Read the label to leave out in the way the labels of the file are read."""
+    label, integers = typed_label(options, options.ignore_label), getattr(truth, "integers", True)
+    return read_label(label, "--ignore-label", integers=integers)

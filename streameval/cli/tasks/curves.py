@@ -1,4 +1,4 @@
-"""Curves of scores, AUC within groups, and calibration: from options and first rows to a plan."""
+"""Curves of scores: from options and first rows to a plan."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.curve import PRCurveSketch
-from streameval.accumulators.grouped import GroupedAUC
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
@@ -17,7 +15,7 @@ from streameval.cli.tasks.columns import (
     check_one_column,
     check_positive,
     configured,
-    has_column,
+    ignored_label,
     label_type,
     lay_out,
     maker,
@@ -27,15 +25,13 @@ from streameval.cli.tasks.columns import (
     read_label,
     refuse_two_models,
     score_classes,
-    typed_label,
     vector_type,
     weight_columns,
     with_names,
 )
-from streameval.configs.calibration import CalibrationConfig
-from streameval.configs.curve import CurveConfig, GroupedConfig
+from streameval.configs.curve import CurveConfig
 from streameval.io.columns import Argument, FieldType, Labels, Numbers
-from streameval.runs.columns import has_integer_labels, id_type
+from streameval.runs.column_types import has_integer_labels
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -47,7 +43,7 @@ if TYPE_CHECKING:
 _COMPARED_BY = " --measures roc_auc without --task"
 
 
-def _plan_of_curve(options: Options, rows: Sequence[RawRow]) -> Plan:
+def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns, the classes and the configuration.
 
     Raises
@@ -77,68 +73,7 @@ def _plan_of_curve(options: Options, rows: Sequence[RawRow]) -> Plan:
     note = note_of_classes(options, classes, names)
     column, pos_label = Argument("y_score", names, score), _pos_label(options, layout)
     named = with_names(options, classes)
-    return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=named)
-
-
-def _plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
-    """Choose the columns and the configuration.
-
-    Raises
-    ------
-    UsageError
-        If a column is not in the first rows, or no group column was named.
-    InvalidInputError
-        If the accumulator refuses the options.
-    """
-    if options.group is None:
-        raise UsageError("--task grouped needs --group, the column of the group.")
-    if options.budget == "none":
-        raise UsageError("--budget none is for curves; groups share a number of bins.")
-    check_one_column(options, "y_true", "y_score")
-    layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
-    make = maker(GroupedAUC, **configured(options, GroupedConfig))
-    groups = [row[options.group] for row in rows if row.get(options.group) is not None]
-    group = id_type(groups, " as the first groups are", longest=256)
-    columns = (
-        Argument("y_true", layout.label, presence_type(layout, "0 and 1 are needed")),
-        Argument("y_score", layout.prediction, Numbers()),
-        Argument("group", (options.group,), group),
-        *weight_columns(options),
-    )
-    return Plan(make, columns, options.max_bad)
-
-
-def _plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
-    """Choose the columns and the classes.
-
-    Raises
-    ------
-    UsageError
-        If a column is not in the first rows, or the options do not fit what it holds.
-    InvalidInputError
-        If the accumulator refuses the options.
-    """
-    check_one_column(options, "y_true")
-    has_only_scores = has_column("y_score", rows) and not has_column("y_prob", rows)
-    usual = ("y_score",) if has_only_scores else ("y_prob",)
-    layout = lay_out(options, rows, options.y_score or usual, of_scores=True)
-    classes = score_classes(options, layout)
-    names = layout.prediction
-    if classes is None:
-        truth = presence_type(layout, "0 and 1 are needed, or a probability for each class")
-        probability: FieldType = Numbers()
-    else:
-        truth = label_type(layout, layout.label, classes)
-        probability = vector_type(layout, names, classes, integers=False)
-    read = {"classes": with_names(options, classes), "ignore_label": _ignored(options, truth)}
-    make = maker(CalibrationAccumulator, **configured(options, CalibrationConfig) | read)
-    columns = (
-        Argument("y_true", layout.label, truth),
-        Argument("y_prob", names, probability),
-        *weight_columns(options),
-    )
-    notes = note_of_classes(options, classes, names)
-    return Plan(make, columns, options.max_bad, notes, is_bounded=True)
+    return _planned(options, layout, truth, column, note, pos_label=pos_label, classes=named)
 
 
 def _plan_of_two(options: Options, layout: TaskColumns) -> Plan:
@@ -164,7 +99,7 @@ def _plan_of_two(options: Options, layout: TaskColumns) -> Plan:
     index = labels.index(positive)
     score = Argument("y_score", names, vector_type(layout, names, classes, integers=False), index)
     note = f"took the score of class {positive} of the two in `{','.join(names)}`."
-    return _plan(options, layout, truth, score, (note,), pos_label=_pos_label(options, layout))
+    return _planned(options, layout, truth, score, (note,), pos_label=_pos_label(options, layout))
 
 
 def _plan_of_listed(options: Options, layout: TaskColumns, classes: Any) -> Plan:
@@ -195,10 +130,10 @@ def _plan_of_listed(options: Options, layout: TaskColumns, classes: Any) -> Plan
         among = labels if ignored is None else (*labels, ignored)
         truth = attrs.evolve(truth, among=among)
     is_usual = labels == (0, 1) and positive == 1  # as without --classes, to merge
-    return _plan(options, layout, truth, score, (), pos_label=None if is_usual else positive)
+    return _planned(options, layout, truth, score, (), pos_label=None if is_usual else positive)
 
 
-def _plan(
+def _planned(
     options: Options,
     layout: TaskColumns,
     truth: FieldType,
@@ -209,18 +144,12 @@ def _plan(
     classes: Any = None,
 ) -> Plan:
     """Combine the columns and the configuration of the sketch."""
-    ignored = _ignored(options, truth)
+    ignored = ignored_label(options, truth)
     read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
     make = maker(PRCurveSketch, **configured(options, CurveConfig) | read)
     columns = (Argument("y_true", layout.label, truth), score, *weight_columns(options))
     is_bounded = options.budget != "none"
     return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)
-
-
-def _ignored(options: Options, truth: FieldType) -> int | str | None:
-    """Read the label to leave out in the way the labels of the file are read."""
-    label, integers = typed_label(options, options.ignore_label), getattr(truth, "integers", True)
-    return read_label(label, "--ignore-label", integers=integers)
 
 
 def _pos_label(options: Options, layout: TaskColumns) -> Any:
@@ -236,11 +165,3 @@ def _truth_type(options: Options, layout: TaskColumns) -> FieldType:
     if options.pos_label is not None and not isinstance(label, list):
         return Labels(integers=has_integer_labels("auto", label))
     return presence_type(layout, "name the positive one of two labels with --pos-label")
-
-
-PLANS = {
-    "binary": _plan_of_curve,
-    "grouped": _plan_of_groups,
-    "calibration": _plan_of_calibration,
-}
-"""What plans each task of scores."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import attrs
-
 from streameval.accumulators.mean import MeanAccumulator
 from streameval.accumulators.regression import RegressionAccumulator
 from streameval.cli.errors import UsageError
@@ -22,18 +20,14 @@ from streameval.configs.mean import MeanConfig
 from streameval.configs.regression import RegressionConfig
 from streameval.io.columns import Argument, FieldType, Numbers, Vectors
 from streameval.render.text import plural
-from streameval.runs.columns import value_type
+from streameval.runs.column_types import value_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.cli.options import Options
-    from streameval.io.row_filters import Condition
     from streameval.runs.sources import RawRow
-
-
-_GAPS = ("", "nan", "NaN", "NAN")
 
 
 def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -65,29 +59,6 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad, is_bounded=options.budget != "none")
-
-
-def skipping_gaps(options: Options) -> Options:
-    """Leave out rows of regression without truth or prediction, if --nan says so.
-
-    Raises
-    ------
-    UsageError
-        If it says something else of them.
-    """
-    if options.nan == "last" and options.task == "regression":
-        raise UsageError("--nan last cannot be used with --task regression, which ranks nothing.")
-    return attrs.evolve(options, where=(*options.where, *gaps_of(options)))
-
-
-def gaps_of(options: Options) -> tuple[Condition, ...]:
-    """List the conditions of rows of regression that have truth and prediction."""
-    if options.nan != "skip" or "regression" not in options.task.split(","):
-        return ()
-    from streameval.io.row_filters import Condition  # noqa: PLC0415 (loads NumPy)
-
-    columns = (*(options.y_true or ("y_true",)), *(options.y_pred or ("y_pred",)))
-    return tuple(Condition(column, "!=", _GAPS) for column in columns)
 
 
 def _number_of_outputs(layout: TaskColumns) -> int | None:

@@ -28,7 +28,7 @@ from streameval.cli.tasks.columns import (
 from streameval.configs.paired import VALUES, PairedConfig
 from streameval.errors import InvalidInputError
 from streameval.io.columns import Argument, Numbers
-from streameval.runs.columns import value_type
+from streameval.runs.column_types import value_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:

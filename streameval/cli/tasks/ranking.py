@@ -31,7 +31,7 @@ from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened
 from streameval.render.text import json_line, printable
-from streameval.runs.columns import id_type
+from streameval.runs.column_types import id_type
 from streameval.runs.counter import Gathered
 from streameval.runs.counting import Plan
 from streameval.runs.judged_runs import MISSING

@@ -9,9 +9,7 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.options import refuse
 from streameval.cli.tasks.columns import (
-    NO_COLUMNS,
     check_columns,
-    check_complete_queries,
     check_no_query_counts,
     maker,
 )
@@ -30,21 +28,6 @@ if TYPE_CHECKING:
     from streameval.cli.argument_values import By
     from streameval.cli.options import Options
     from streameval.runs.sources import RawRow
-
-
-def check_windows(options: Options) -> None:
-    """Raise UsageError if the options of windows conflict with each other or with others."""
-    if options.time is None:
-        refuse(options, ("pane", "keep", "rollups", "unit"), "needs --time")
-        return
-    if options.pane is None:
-        raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
-    if options.qrels is not None:
-        raise UsageError(f"--time cannot be used with --qrels: {NO_COLUMNS}.")
-    check_complete_queries(options, "--time")
-    if options.by is not None and options.by.is_each:
-        raise UsageError("--time needs --by with the names of columns, without --each.")
-    refuse(options, ["top"], "cannot be used with --time; name the values, as in --by COLUMN=A,B")
 
 
 def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
