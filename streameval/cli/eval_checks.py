@@ -26,10 +26,10 @@ from streameval.cli.tasks.gaps import gaps_of
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError
-from streameval.io.formats import read_blocks
+from streameval.io.formats import FORMATS, format_of, read_blocks
 from streameval.io.notation import Dialect
 from streameval.io.recognition import is_of_run
-from streameval.io.streams import STANDARD_INPUT, format_of, is_read_once, name_of, size_of
+from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, size_of
 from streameval.results.reading import owners_of
 from streameval.runs.files import files_of
 from streameval.runs.sources import RowFiles
@@ -146,7 +146,7 @@ def _remedies(text: str, options: Options) -> list[str]:
     """List the options that read the first rows of the table of text that an error names."""
     file = next((file for file in options.files if text.startswith(f"{name_of(file)}, ")), None)
     form = None if file is None else options.format or format_of(file)
-    if file is None or is_read_once(file) or form not in (None, "csv", "tsv"):
+    if file is None or is_read_once(file) or (form and not FORMATS[form].delimiter):
         return []
     from streameval.io.csv_rows import CsvBlock  # noqa: PLC0415 (of the format)
 

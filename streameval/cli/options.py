@@ -21,8 +21,8 @@ from streameval.cli.gates import Gate, Worsening, parse_condition, parse_gate, p
 from streameval.configs import ApNorm, GroupWeight, Negative, TieRule, Unit, Unjudged
 from streameval.errors import BadDataError, InvalidInputError, Named, StreamevalError
 from streameval.exact import Scale
+from streameval.io.formats import FORMATS
 from streameval.io.notation import Dialect
-from streameval.io.streams import FORMATS
 from streameval.monitoring.addresses import ADDRESS
 from streameval.results.names import PICTURES_BY_TASK, MetricName, parse_metric
 
@@ -313,7 +313,7 @@ class Options:
         default="auto",
         commands="eval",
     )
-    format: str | None = _input("default: by name or content", choices=FORMATS)
+    format: str | None = _input("default: by name or content", choices=tuple(FORMATS))
     delimiter: values.Delimiter | None = _input(
         "the delimiter of CSV, tab for a tab; default: by the first row"
     )

@@ -19,8 +19,9 @@ from streameval.engines._counting import (
 )
 from streameval.engines._sources import DataFile, PolarsFrame, Stream
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
+from streameval.io.formats import format_of
 from streameval.io.parquet import parquet_blocks
-from streameval.io.streams import PARQUET, format_of, size_of, store_of
+from streameval.io.streams import size_of, store_of
 from streameval.runs.files import files_of
 from streameval.runs.partitions import Partition, partitions_of
 
@@ -203,7 +204,7 @@ def _piece(file: str, form: str | None, partition: Partition) -> TaskPiece:
 
 def _parts(piece: TaskPiece, target: int) -> list[TaskPiece]:
     """Cut a large file of Parquet into its row groups."""
-    if piece.size <= target or (piece.form or format_of(piece.file)) != PARQUET:
+    if piece.size <= target or (piece.form or format_of(piece.file)) != "parquet":
         return [piece]
     try:
         blocks = list(parquet_blocks(piece.file))

@@ -1,26 +1,167 @@
-"""The formats of files: which reader reads which."""
+"""The formats of files: how each is named, recognized and read.
+
+Options list them, so this module loads neither readers nor NumPy.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from codecs import BOM_UTF8
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.lines import BYTE_ORDER_MARK, Piece, unended, unmarked
 from streameval.io.notation import Dialect
-from streameval.io.recognition import PARQUET_MAGIC, check_is_text
-from streameval.io.streams import PARQUET, format_of, is_read_once, name_of, opened
+from streameval.io.packed import PACKED_SUFFIXES
+from streameval.io.streams import is_read_once, name_of, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from streameval.io.blocks import Block
-    from streameval.io.lines import Ends
+    from streameval.io.lines import Ends, Piece
+    from streameval.io.streams import ByteStream
 
-_PIPED_PARQUET = (
-    "is a Parquet file, which cannot be read from a pipe; save it, and "
-    "`streameval eval FILE.parquet` reads it."
+
+class Layout(Protocol):
+    """How the rows of a file of text are cut into blocks."""
+
+    @staticmethod
+    def ends() -> Ends:
+        """Return where a file may be cut."""
+        ...
+
+    @classmethod
+    def of(
+        cls, piece: Piece, source: str, dialect: Dialect, usual: str, /
+    ) -> tuple[Layout | None, Piece]:
+        """Read it from the first rows, None without any; also return the rows after it."""
+        ...
+
+    def block(self, source: str, piece: Piece) -> Block:
+        """Make a block of whole rows."""
+        ...
+
+
+@attrs.frozen
+class Format:
+    """A format of files.
+
+    Parameters
+    ----------
+    name : str
+        What users call it.
+    suffixes : tuple of str
+        How names of its files end.
+    begins : callable
+        Tells by the first bytes whether a file is of this format.
+    blocks : callable
+        Cuts a file into blocks: one of text given as a stream, with a dialect, the usual delimiter
+        and whether it may be cut; any other given by its name.
+    layout : callable, optional
+        Loads the layout of files of text, which are read from front to end, also while they grow.
+    delimiter : str
+        What separates the cells of tables of text, unless their first row shows another.
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    begins: Callable[[bytes], bool]
+    blocks: Callable[..., Iterator[Block]]
+    layout: Callable[[], type[Layout]] | None = None
+    delimiter: str = ""
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return self.name.capitalize()
+
+
+def _begins_json(head: bytes) -> bool:
+    """Tell whether it is an object, or an array of them."""
+    text = head.removeprefix(BOM_UTF8).lstrip()
+    return text.removeprefix(b"[").lstrip().startswith(b"{")
+
+
+def _json_blocks(stream: ByteStream, *_: Any, may_be_cut: bool) -> Iterator[Block]:
+    from streameval.io import json_lines, open_telemetry  # noqa: PLC0415 (of the format)
+
+    head = stream.peek()
+    if open_telemetry.holds_records(head):
+        return open_telemetry.record_blocks(stream)
+    if json_lines.holds_items(head):
+        return json_lines.item_blocks(stream, may_be_cut=may_be_cut)
+    return json_lines.json_blocks(stream)
+
+
+def _json_layout() -> type[Layout]:
+    from streameval.io.json_lines import JsonLayout  # noqa: PLC0415 (of files that grow)
+
+    return JsonLayout
+
+
+def _has_tabs(head: bytes) -> bool:
+    """Tell whether the first line has any; commas may be in the cells of any table."""
+    return b"\t" in head.removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
+
+
+def _table_blocks(
+    stream: ByteStream,
+    dialect: Dialect | None,
+    delimiter: str,
+    *,
+    may_be_cut: bool,  # noqa: ARG001 - lines are read as far as they go
+) -> Iterator[Block]:
+    from streameval.io.csv_rows import csv_blocks  # noqa: PLC0415 (of the format)
+
+    return csv_blocks(stream, dialect, delimiter)
+
+
+def _table_layout() -> type[Layout]:
+    from streameval.io.csv_rows import CsvLayout  # noqa: PLC0415 (of files that grow)
+
+    return CsvLayout
+
+
+def _begins_parquet(head: bytes) -> bool:
+    from streameval.io.recognition import PARQUET_MAGIC  # noqa: PLC0415 (of the format)
+
+    return head.startswith(PARQUET_MAGIC)
+
+
+def _parquet_blocks(source: str) -> Iterator[Block]:
+    from streameval.io.parquet import parquet_blocks  # noqa: PLC0415 (of the format)
+
+    return parquet_blocks(source)
+
+
+_JSON_LINES = Format(
+    "jsonl", (".jsonl", ".ndjson", ".json"), _begins_json, _json_blocks, _json_layout
 )
-_DELIMITERS = {"csv": ",", "tsv": "\t"}
+_CSV = Format("csv", (".csv",), bool, _table_blocks, _table_layout, ",")
+_TSV = Format("tsv", (".tsv",), _has_tabs, _table_blocks, _table_layout, "\t")
+_PARQUET = Format("parquet", (".parquet", ".pq"), _begins_parquet, _parquet_blocks)
+
+FORMATS = {form.name: form for form in (_JSON_LINES, _CSV, _TSV, _PARQUET)}
+
+
+def format_of(source: str) -> str | None:
+    """Tell the format from the name of a file, or None if the name does not say."""
+    path = Path(source.lower())
+    inner = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
+    named = (form.name for form in FORMATS.values() if inner.suffix in form.suffixes)
+    return next(named, None)
+
+
+def recognized(head: bytes) -> Format:
+    r"""Tell the format from the first bytes: ``{`` begins JSON lines, other text is a table.
+
+    >>> [recognized(head).name for head in (b' {"y_true": 1}', b"y_true,a b", b"y_true\ta,b\n")]
+    ['jsonl', 'csv', 'tsv']
+    """
+    in_order = (_PARQUET, _JSON_LINES, _TSV)
+    return next((form for form in in_order if form.begins(head)), _CSV)
 
 
 def read_blocks(
@@ -49,43 +190,28 @@ def read_blocks(
     BadDataError
         If the file cannot be read.
     """
-    form = checked_format(source, form, dialect)
-    if form != PARQUET:
+    known = checked_format(source, form, dialect)
+    if known is None or known.layout is not None:
         with opened(source, may_be_cut=may_be_cut) as stream:
-            head = stream.peek()
-            if head.startswith(PARQUET_MAGIC) and is_read_once(source):
-                raise BadDataError(f"{stream.name}: {_PIPED_PARQUET}")
-            form = form or _sniffed(head)
-            if form == "jsonl":
-                from streameval.io.json_lines import (  # noqa: PLC0415 (of the format)
-                    holds_items,
-                    item_blocks,
-                    json_blocks,
-                )
-                from streameval.io.open_telemetry import (  # noqa: PLC0415 (of the format)
-                    holds_records,
-                    record_blocks,
-                )
-
-                if holds_records(head):
-                    yield from record_blocks(stream)
-                    return
-                yield from (
-                    item_blocks(stream, may_be_cut=may_be_cut)
-                    if holds_items(head)
-                    else json_blocks(stream)
-                )
-            elif form in _DELIMITERS:
-                from streameval.io.csv_rows import csv_blocks  # noqa: PLC0415 (of the format)
-
-                yield from csv_blocks(stream, dialect, _DELIMITERS[form])
-    if form == PARQUET:
-        from streameval.io.parquet import parquet_blocks  # noqa: PLC0415 (of the format)
-
-        yield from parquet_blocks(source)
+            found = recognized(stream.peek())
+            if found.layout is None and is_read_once(source):
+                raise BadDataError(f"{stream.name}: {_piped(found)}")
+            known = known or found
+            if known.layout is not None:
+                usual = known.delimiter
+                yield from known.blocks(stream, dialect, usual, may_be_cut=may_be_cut)
+    if known.layout is None:
+        yield from known.blocks(source)
 
 
-def checked_format(source: str, form: str | None, dialect: Dialect | None) -> str | None:
+def _piped(form: Format) -> str:
+    return (
+        f"is a {form.title} file, which cannot be read from a pipe; save it, and "
+        f"`streameval eval FILE.{form.name}` reads it."
+    )
+
+
+def checked_format(source: str, form: str | None, dialect: Dialect | None) -> Format | None:
     """Return the format of a file, or None if only its first bytes can tell.
 
     Raises
@@ -93,35 +219,21 @@ def checked_format(source: str, form: str | None, dialect: Dialect | None) -> st
     InvalidInputError
         If an option for tables is given for another format.
     """
-    form = form or format_of(source)
     argument = None if dialect is None else dialect.argument
-    if argument is None:
-        return form
-    form = form or "csv"
-    if form not in _DELIMITERS:
+    name = form or format_of(source) or (argument and _CSV.name)
+    known = None if name is None else FORMATS[name]
+    if argument is not None and known is not None and not known.delimiter:
         raise InvalidInputError(
-            f"is for tables of text, and {name_of(source)} is of the format {form}",
+            f"is for tables of text, and {name_of(source)} is of the format {name}",
             argument=argument,
         )
-    return form
-
-
-class Layout(Protocol):
-    """How the rows of a file of text are cut into blocks."""
-
-    def ends(self) -> Ends:
-        """Return where a file may be cut."""
-        ...
-
-    def block(self, source: str, piece: Piece) -> Block:
-        """Make a block of whole rows."""
-        ...
+    return known
 
 
 def layout_of(
     head: bytes,
     source: str,
-    form: str | None,
+    form: Format | None,
     dialect: Dialect | None,
     *,
     is_whole: bool = False,
@@ -134,7 +246,7 @@ def layout_of(
         The beginning of the file; an incomplete last row is ignored.
     source : str
         The name of the file.
-    form : str, optional
+    form : Format, optional
         Its format; by default its first line decides.
     dialect : Dialect, optional
         How a table of text is written.
@@ -153,30 +265,15 @@ def layout_of(
     BadDataError
         If it is not a text file, or its first row cannot be read.
     """
-    from streameval.io.csv_rows import CsvLayout  # noqa: PLC0415 (of files that grow)
-    from streameval.io.json_lines import JsonLayout  # noqa: PLC0415 (of files that grow)
+    from streameval.io.lines import Piece, unended, unmarked  # noqa: PLC0415 (of files that grow)
+    from streameval.io.recognition import check_is_text  # noqa: PLC0415 (of files that grow)
 
     check_is_text(head, source)
-    form = form or _sniffed(head)
-    ends: Ends = JsonLayout.ends() if form == "jsonl" else CsvLayout.ends()
+    form = form or recognized(head)
+    if form.layout is None:
+        raise BadDataError(f"{source}: not a {form.title} file.")
+    layout = form.layout()
+    ends = layout.ends()
     cut = len(head) if is_whole else ends.last(head)
     piece = Piece(1, unmarked(head[:cut], 1), cut, unended(head, ends) if is_whole else "")
-    if form == "jsonl":
-        return (JsonLayout() if cut else None), piece
-    return CsvLayout.of(piece, source, dialect or Dialect(), _DELIMITERS[form])
-
-
-def _sniffed(head: bytes) -> str:
-    r"""Tell the format from the first bytes: ``{`` begins JSON lines, anything else is a table.
-
-    An array of objects counts as JSON lines, whose reader then explains that it needs lines.
-
-    >>> _sniffed(b' {"y_true": 1}'), _sniffed(b"y_true,y_pred"), _sniffed(b"y_true\ty_pred\n")
-    ('jsonl', 'csv', 'tsv')
-    """
-    if head.startswith(PARQUET_MAGIC):
-        return PARQUET
-    text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
-    if text.removeprefix(b"[").lstrip().startswith(b"{"):
-        return "jsonl"
-    return "tsv" if b"\t" in text.partition(b"\n")[0] else "csv"
+    return layout.of(piece, source, dialect or Dialect(), form.delimiter)

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
@@ -144,6 +144,11 @@ class JsonLayout:
     def ends() -> LineEnds:
         """Return where a file may be cut."""
         return LineEnds()
+
+    @classmethod
+    def of(cls, piece: Piece, *_: Any) -> tuple[Self | None, Piece]:
+        """Return the layout, which all files share, once there is a line."""
+        return (cls() if piece.taken else None), piece
 
     def block(self, source: str, piece: Piece) -> JsonBlock:
         """Make a block of whole lines."""

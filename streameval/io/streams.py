@@ -1,4 +1,4 @@
-"""Byte streams of files and standard input, unpacked if necessary, and what names say of them."""
+"""Byte streams of files and standard input, unpacked if necessary."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from streameval.errors import BadDataError, InvalidInputError, refused
-from streameval.io.packed import HEAD_BYTES, PACKED_SUFFIXES, DamagedError, packing_of
+from streameval.io.packed import HEAD_BYTES, DamagedError, packing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,25 +17,6 @@ if TYPE_CHECKING:
     from streameval.io.packed import Readable, Unpacked
 
 STANDARD_INPUT = "-"
-
-PARQUET = "parquet"
-_SUFFIXES = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".json": "jsonl",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".parquet": PARQUET,
-    ".pq": PARQUET,
-}
-FORMATS = (*dict.fromkeys(_SUFFIXES.values()),)
-
-
-def format_of(source: str) -> str | None:
-    """Tell the format from the name of a file, or None if the name does not say."""
-    path = Path(source.lower())
-    inner = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
-    return _SUFFIXES.get(inner.suffix)
 
 
 class Stored(str):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
 import attrs
 
-from streameval.io.formats import layout_of
+from streameval.io.formats import Format, layout_of
 from streameval.io.json_lines import JsonLayout
 from streameval.io.lines import Piece, check_length, unended
 from streameval.io.packed import HEAD_BYTES, packing_of
@@ -268,13 +268,13 @@ class RowReader:
     ----------
     content : Content
         The file.
-    form : str, optional
+    form : Format, optional
         Its format; by default, its first line decides.
     dialect : Dialect
         The dialect of a text table.
     """
 
-    def __init__(self, content: Content, form: str | None, dialect: Dialect) -> None:
+    def __init__(self, content: Content, form: Format | None, dialect: Dialect) -> None:
         self.content = content
         self._form = form
         self._dialect = dialect

@@ -8,8 +8,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, Unpack
 
 from streameval.configs.names import spelled_out
-from streameval.errors import InvalidInputError
-from streameval.io.formats import checked_format
 from streameval.io.notation import TableOptions
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
@@ -105,6 +103,7 @@ class Tail(FileSource):
     """
 
     _noun = "files that are followed"
+    _needs_lines = True
 
     @spelled_out(TableOptions)
     def __init__(
@@ -114,12 +113,6 @@ class Tail(FileSource):
     ) -> None:
         self._patterns = patterns_of(patterns, "patterns")
         super().__init__(**options)
-        if self._form == "parquet":
-            raise InvalidInputError(
-                "must be a format of lines, since Parquet files do not grow",
-                argument="format",
-                remedy="Move them into a folder once they are whole, and read that with Folder.",
-            )
         self.name = ", ".join(self._patterns)
         self._logs: dict[str, list[FollowedFile]] = {}
         self._encoded: dict[str, list[Any]] = {}
@@ -246,8 +239,7 @@ class Tail(FileSource):
             if content is not None:
                 content.close()
             return
-        form = checked_format(log, self._form, self._dialect)
-        file.reader = RowReader(content, form, self._dialect)
+        file.reader = RowReader(content, self._format_of(log), self._dialect)
         self._open.append(file)
         if len(self._open) > _MAX_OPEN:
             oldest = self._open.popleft()

@@ -10,10 +10,8 @@ import attrs
 
 from streameval.configs.names import spelled_out
 from streameval.errors import BadDataError
-from streameval.io.formats import checked_format
+from streameval.io.formats import recognized
 from streameval.io.notation import TableOptions
-from streameval.io.parquet import parquet_blocks
-from streameval.io.recognition import PARQUET_MAGIC
 from streameval.io.streams import reading
 from streameval.monitoring.contents import (
     Content,
@@ -29,12 +27,12 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from streameval.io.blocks import Block
-    from streameval.io.parquet import ParquetBlock
 
     State = tuple[int, int]
     """The size of a file, and when it was written last."""
 
 _NOTHING = Mark()
+_HEAD_BYTES = 64
 _HIDDEN = (".", "_")
 
 
@@ -48,7 +46,7 @@ class _OpenFile:
         Its name in the folder.
     state : tuple of int
         Its state when reading began.
-    reader : RowReader or list of ParquetBlock
+    reader : RowReader or list of Block
         Its rows.
     mark : Mark
         How far a file of text was read.
@@ -58,7 +56,7 @@ class _OpenFile:
 
     name: str
     state: State
-    reader: RowReader | list[ParquetBlock]
+    reader: RowReader | list[Block]
     mark: Mark = _NOTHING
     n_groups: int = 0
 
@@ -225,10 +223,11 @@ class Folder(FileSource):
         content = opened_content(path)
         if content is None:
             return None
-        form = checked_format(name, self._form, self._dialect)
-        if form == "parquet" or (form is None and content.at(0, 4) == PARQUET_MAGIC):
+        form = self._format_of(name)
+        found = form or recognized(content.at(0, _HEAD_BYTES))
+        if found.layout is None:
             content.close()
-            return _OpenFile(name, state, list(parquet_blocks(path)))
+            return _OpenFile(name, state, list(found.blocks(path)))
         return _OpenFile(name, state, RowReader(content, form, self._dialect))
 
     def _resume(

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Unpack, runtime_check
 import attrs
 
 from streameval.errors import InvalidInputError
-from streameval.io.formats import checked_format
+from streameval.io.formats import FORMATS, Format, checked_format
 from streameval.io.notation import Dialect, TableOptions
-from streameval.io.streams import FORMATS
 
 if TYPE_CHECKING:
     from streameval.io.blocks import Block
@@ -213,6 +212,8 @@ class FileSource(ResumableSource):
         If an option is invalid.
     """
 
+    _needs_lines: ClassVar[bool] = False
+
     def __init__(self, **options: Unpack[TableOptions]) -> None:
         super().__init__()
         dialect: dict[str, Any] = {**options}
@@ -221,8 +222,17 @@ class FileSource(ResumableSource):
             names = ", ".join(map(repr, FORMATS))
             raise InvalidInputError(f"must be one of {names}, got {form!r}", argument="format")
         self._form, self._dialect = form, Dialect(**dialect)
-        if form is not None:
-            checked_format("files", form, self._dialect)
+        known = self._format_of("files")
+        if known is not None and known.layout is None and self._needs_lines:
+            raise InvalidInputError(
+                f"must be a format of lines, since {known.title} files do not grow",
+                argument="format",
+                remedy="Move them into a folder once they are whole, and read that with Folder.",
+            )
+
+    def _format_of(self, name: str) -> Format | None:
+        """Return the format of a file, None if only its first bytes can tell."""
+        return checked_format(name, self._form, self._dialect)
 
     def would_read(self, path: str) -> bool:  # noqa: ARG002 - those with files in folders do
         """Return whether a file would be read if it existed."""

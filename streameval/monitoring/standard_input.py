@@ -38,6 +38,7 @@ class StandardInput(FileSource):
     name = STANDARD_INPUT
     is_replayable = False
     _noun = "standard input"
+    _needs_lines = True
 
     @spelled_out(TableOptions)
     def __init__(
@@ -46,7 +47,7 @@ class StandardInput(FileSource):
     ) -> None:
         super().__init__(**options)
         self._pipe = _Pipe(sys.stdin.buffer, _NAME)
-        self._reader = RowReader(self._pipe, self._form, self._dialect)
+        self._reader = RowReader(self._pipe, self._format_of(STANDARD_INPUT), self._dialect)
         self._mark = Mark()
         self._is_at_end = False
 

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
-from streameval.io.streams import Stored, format_of, reading, store_of
+from streameval.io.formats import format_of
+from streameval.io.streams import Stored, reading, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 from offenders import each
 
-from streameval.io.formats import read_blocks
-from streameval.io.streams import format_of
+from streameval.io.formats import format_of, read_blocks
 
 
 @each(

@@ -113,3 +113,8 @@ def test_standard_input_says_what_it_is(pipe):
     source = StandardInput()
     source.close()
     assert (source.name, source.is_replayable, repr(source)) == ("-", False, "StandardInput()")
+
+
+def test_formats_of_whole_files_are_refused(pipe):
+    with pytest.raises(InvalidInputError, match=r"^`format` must be a format of lines"):
+        StandardInput(format="parquet")

@@ -388,6 +388,12 @@ def test_a_file_of_another_type_is_named(follow):
         follow("app.log").read(100)
 
 
+def test_text_with_the_name_of_another_format_is_refused(follow):
+    write("app.parquet", 1)
+    with pytest.raises(BadDataError, match=r"^app\.parquet: not a Parquet file\.$"):
+        follow("app.parquet").read(100)
+
+
 def test_a_link_beside_its_file_is_read_once(follow):
     write("app-20261122.log", 1)
     Path("app-current.log").symlink_to("app-20261122.log")
