@@ -128,8 +128,13 @@ def _weighted_kappa(name: str, power: int) -> dict[str, Any]:
     return {"name": name, "value": value, "sampling": sampling}
 
 
-def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
-    """Make the row of a metric of each class with its averages; `metric` takes its arguments."""
+def _per_class(
+    name: str, metric: Callable[..., ClassMetric], *, of_ones: bool = False, **row: Any
+) -> Metric:
+    """Make the row of a metric of each class with its averages; `metric` takes its arguments.
+
+    With `of_ones`, the default for observed labels 0 and 1 is that of 1, as if they were declared.
+    """
     own = tuple(argument.partition("=")[0] for argument in row.get("arguments", ()))
     default = metric()
 
@@ -149,14 +154,19 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
         averaging = Averaging(**{key: given.pop(key) for key in _AVERAGING if key in given})
         return metric(**given), averaging
 
+    def read(counts: LabelCounts, args: Any, options: Any) -> tuple[Any, ClassMetric, Averaging]:
+        one, averaging = chosen(args, options)
+        is_default = averaging.average == "default" and averaging.labels is None
+        return (counts.of_ones() if of_ones and is_default else counts), one, averaging
+
     def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
-        return ratio_value(counts, *chosen(args, options))
+        return ratio_value(*read(counts, args, options))
 
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
-        return ratio_interval(counts, *chosen(args, options), z)
+        return ratio_interval(*read(counts, args, options), z)
 
     def draws(counts: LabelCounts, *args: Any, **options: Any) -> Share:
-        averaging = chosen(args, options)[1]
+        counts, _, averaging = read(counts, args, options)
         if not (counts.config.is_binary and averaging.resolve(counts) == "binary"):
             raise InvalidInputError(
                 "is a mean over classes here, which is not a proportion of examples",
@@ -509,14 +519,16 @@ TABLE = Table(
     _per_class(
         "selection_rate",
         lambda: metrics.SELECTION_RATE,
+        of_ones=True,
         aliases=(
             *("positive_rate", "positive_prediction_rate", "acceptance_rate"),
             *("demographic_parity", "demographic_parity_difference", "demographic_parity_ratio"),
         ),
         heading="Selection rate",
         help="(TP + FP) / n, the share of the examples that were predicted positive.",
-        notes="Its gap between slices is fairlearn's demographic_parity_difference, and the ratio "
-        "of its extremes demographic_parity_ratio.",
+        notes="For labels 0 and 1, declared or not, that of 1. Its gap between slices is "
+        "fairlearn's demographic_parity_difference, and the ratio of its extremes "
+        "demographic_parity_ratio.",
         formula=r"\frac{TP + FP}{TP + FP + FN + TN}",
         better="",
         on_request=True,

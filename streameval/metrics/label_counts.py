@@ -170,6 +170,16 @@ class LabelCounts(Cached):
             state = TopKCounts(state.n, state.matrix, state.credit, hits, misses)
         return LabelCounts.of(config, state)
 
+    def of_ones(self) -> LabelCounts:
+        """Return the counts of label 1 against the rest if 0 and 1 were observed; else these."""
+        if not isinstance(self.state, ObservedCounts) or not {0, 1}.issuperset(self.labels):
+            return self
+        if 1 in self.labels:
+            return self.of_class(self.labels.index(1))
+        none = FixedPoint(np.zeros((), dtype=np.int64))
+        state = MatrixCounts.of_outcomes(none, none, none, self.state.n)
+        return LabelCounts.of(_against_rest("1", self.config.include_unseen), state)
+
     def matrix_state(self, name: str) -> MatrixCounts | ObservedCounts:
         """Return the counts of one label per example; `name` is undefined without them."""
         if isinstance(self.state, MultilabelCounts):

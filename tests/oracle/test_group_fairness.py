@@ -56,6 +56,27 @@ def test_gaps_between_slices_are_demographic_parity_and_equalized_odds(seed: int
     assert ours == pytest.approx(max(odds), rel=1e-12)  # equalized_odds_difference
 
 
+@each("labels", [([0, 1, 1], [1, 0, 0]), ([0, 0], [0, 0]), ([1], [1]), ([], [])])
+@each("weight", [None, 0.5, 3])
+def test_selection_rate_of_observed_labels_is_that_of_ones(
+    labels: tuple[list[int], list[int]], weight: float | None
+) -> None:
+    weights = None if weight is None else [weight] * len(labels[0])
+    observed, declared = (
+        se.ConfusionAccumulator(classes).update(*labels, sample_weight=weights).compute()
+        for classes in ("auto", 2)
+    )
+    assert observed.read("selection_rate") == declared.read("selection_rate")
+    if labels[0] and weight != 0.5:
+        assert observed.statistic("selection_rate") == declared.statistic("selection_rate")
+
+
+def test_selection_rate_of_other_labels_is_a_mean_over_classes() -> None:
+    result = se.ConfusionAccumulator("auto").update(["a", "b"], ["b", "b"]).compute()
+    assert result.selection_rate() == result.selection_rate("macro") == 0.5
+    assert result.selection_rate(labels=["b"]) == 1.0
+
+
 def test_selection_rate_has_the_score_interval_of_a_proportion() -> None:
     result = se.ConfusionAccumulator(2).update([1, 0] * 50, [1] * 30 + [0] * 70).compute()
     z, n, p = 1.959963984540054, 100, 0.3
