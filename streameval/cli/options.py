@@ -577,7 +577,9 @@ class Watching:
     migrate: bool | None = _state(
         "continue a checkpoint of other slices or lateness, if it holds what they need"
     )
-    commit_bytes: values.Count | None = _state("read at most this many bytes per commit")
+    commit_bytes: values.Count | None = _state(
+        "read at most this many bytes per commit, default 33554432"
+    )
     alerts: tuple[values.RuleTable, ...] = _alert(
         "alert on a rule such as 'recall[1] < 0.8', or a table of rule, name, severity, labels and "
         "links; repeatable",

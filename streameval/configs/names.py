@@ -127,6 +127,9 @@ _SAME = {
     "measures": "metrics measure measure_names",
     "relevance_level": "rel_lvl min_rel relevance_threshold",
     "budget": "thresholds num_thresholds n_thresholds max_bins",
+    "by": "cluster clusters",
+    "column": "by groupby",
+    "columns": "value values",
     "group": "indexes query query_id group_id",
     "sample_weight": "weight weights sample_weights",
     "matrix": "confusion_matrix confmat",
@@ -181,8 +184,9 @@ def advice(name: str, known: Iterable[str]) -> str:
     'read compute().mse or compute().rmse.'
     """
     names, ours = list(known), our_name(name)
-    if ours in names and ours != name:
-        return f"did you mean {ours!r}?"
+    same = [one for one in names if one != name and (one == ours or our_name(one) == ours)]
+    if same:
+        return f"did you mean {same[0]!r}?"
     said = _ADVICE.get(name) or _ADVICE.get(ours)
     return f"{said}." if said else nearest(name, names)
 

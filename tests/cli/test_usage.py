@@ -523,6 +523,16 @@ def test_arguments_of_the_library_are_options_of_the_same_name():
         assert options - known.keys() == set()
 
 
+def test_help_has_the_defaults_of_a_monitor():
+    """But for the bad rows that the command tolerates."""
+    helps = {action.dest: action.help for action in COMMANDS["watch"]._actions}
+    parameters = inspect.signature(se.Monitor).parameters.values()
+    defaults = {one.name: one.default for one in parameters if isinstance(one.default, (str, int))}
+    known = defaults.keys() & helps.keys() - {"max_bad", "migrate"}
+    assert {"wait", "idle_after"} & known == {"idle_after"}
+    assert [name for name in known if str(defaults[name]) not in helps[name]] == []
+
+
 def test_help_explains_the_exit_codes(call):
     assert "exit codes:" in call("--help").out
 

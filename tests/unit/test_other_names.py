@@ -127,6 +127,10 @@ def test_an_option_of_another_library_is_answered_with_ours(
         (se.RegressionAccumulator, "multioutput", "compute().rmse('raw_values')."),
         (se.RegressionAccumulator, "num_outputs", "did you mean 'outputs'?"),
         (se.CalibrationAccumulator, "n_bins", "did you mean 'bins'?"),
+        (se.CatalogAccumulator, "top_k", "did you mean 'k'?"),
+        (se.Clustered, "cluster", "did you mean 'by'?"),
+        (se.MeanAccumulator, "value", "did you mean 'columns'?"),
+        (se.Sliced, "by", "did you mean 'column'?"),
         (se.GroupedAUC, "sync_on_compute", "states of workers merge with merge() or +."),
     ],
 )
