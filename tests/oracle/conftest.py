@@ -19,6 +19,7 @@ QUICK = (
     "test_paired_parity.py::test_paired_metric_equals_its_oracle",
     "test_ranking_examples.py",
     "test_ranking_parity.py::test_rows_equal_pytrec_eval",
+    "test_ranking_ties.py::test_each_query_equals_brute_force_when",
     "test_regression_parity.py::test_regression_metric_equals_its_oracle",
     "test_top_k_accuracy.py",
 )

@@ -39,8 +39,6 @@ from profiles import cases
 
 import streameval as se
 
-pytestmark = pytest.mark.slow  # by brute force: every order of ties
-
 N_QUERIES = cases(62, least=30)
 FEW_QUERIES = max(N_QUERIES // 2, 1)
 

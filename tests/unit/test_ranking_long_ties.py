@@ -18,6 +18,7 @@ import pytest
 from offenders import each
 
 import streameval as se
+from streameval.metrics import ranks
 
 slow = pytest.mark.slow
 
@@ -150,6 +151,38 @@ def test_everything_relevant_is_perfect_however_long_the_tie(ties: Any) -> None:
         assert found.mrr == 1 / 51
         return
     assert [float(found[name]) for name in ("map", "ndcg", "mrr", "rprec")] == [1.0] * 4
+
+
+def test_unequal_gains_below_equal_ones_change_no_bit() -> None:
+    def dcg(relevance: list[float], score: list[float]) -> float:
+        acc = se.RankingAccumulator(("dcg@3",)).update([relevance], [score])
+        return float(acc.compute()["dcg@3"])
+
+    alone = dcg([0.1, 0.1, 0.1], [0.75, 0.75, 0.75])
+    assert dcg([0.1, 0.1, 0.1, 0.2, 0.3], [0.75, 0.75, 0.75, 0.5, 0.5]) == alone
+
+
+def test_queries_that_are_counted_together_are_those_of_each_alone() -> None:
+    measures = ("map", "mrr@3", "hit@2", "hit@4", "all_hit@2", "bpref", "ndcg@3", "rbp(p=0.8)")
+    random = np.random.default_rng(6)
+    rows = {
+        "relevance": random.integers(0, 3, 400),
+        "score": random.integers(0, 3, 400),
+        "query": random.integers(0, 50, 400),
+    }
+    together = se.RankingAccumulator(measures, per_query=True).update(rows).compute().per_query()
+    for query in together["query"]:
+        own = {name: column[rows["query"] == query] for name, column in rows.items()}
+        alone = se.RankingAccumulator(measures, per_query=True).update(own).compute().per_query()
+        for name in measures:
+            assert together[name][together["query"] == query] == alone[name], (name, query)
+
+
+@each("first", [1, ranks._KEPT_TABLE - 1, ranks._KEPT_TABLE, ranks._KEPT_TABLE + 1])
+def test_discounts_and_powers_are_those_of_their_ranks(first: int) -> None:
+    rank = np.array([1, 2, 3, first, ranks._KEPT_TABLE - 1])
+    assert ranks.discounts(rank) == pytest.approx(1.0 / np.log2(rank + 1.0), rel=1e-14)
+    assert ranks.powers(0.9999, rank) == pytest.approx(0.9999**rank, rel=1e-11)
 
 
 ALL = (

@@ -297,6 +297,30 @@ def test_weights_of_entries_count_alike_in_any_batches_and_form(make: Callable[.
     assert sliced.total() == acc
 
 
+@of_labels
+def test_a_row_without_a_weight_of_any_entry_opens_no_slice(make: Callable[..., Any]) -> None:
+    truth, score, weights = entries().values()
+    weights[::4] = 0.0
+    batch = {"y_true": truth, "y_pred": score, "y_score": score, "s": np.arange(40) % 4}
+    sliced = se.Sliced(make(), "s").update(batch, sample_weight=weights)
+    kept = {name: column[np.arange(40) % 4 > 0] for name, column in batch.items()}
+    assert sliced == se.Sliced(make(), "s").update(kept, sample_weight=weights[batch["s"] > 0])
+    assert list(sliced) == [1, 2, 3]
+
+
+@of_labels
+def test_slices_count_weights_of_rows_and_of_entries_one_after_the_other(
+    make: Callable[..., Any],
+) -> None:
+    truth, score, weights = entries().values()
+    batch = {"y_true": truth, "y_pred": score, "y_score": score, "s": np.arange(40) % 4}
+    together, apart = se.Sliced(make(), "s"), se.Sliced(make(), "s")
+    for given in (weights.max(axis=1), weights, None):
+        together.update(batch, sample_weight=given)
+        apart += se.Sliced(make(), "s").update(batch, sample_weight=given)
+    assert together.to_bytes() == apart.to_bytes()
+
+
 def test_weights_of_rows_and_of_their_entries_count_together() -> None:
     truth, score, weights = entries().values()
     of_rows = weights[:, 0]

@@ -365,6 +365,15 @@ def test_rows_that_are_late_alone_go_where_they_belong() -> None:
     assert (w.before.n, w.n) == (1, w.total().n)
 
 
+def test_rows_of_members_weigh_the_most_that_one_of_them_counts() -> None:
+    members = {"weighed": se.ConfusionAccumulator(), "counted": se.ConfusionAccumulator()}
+    columns = {"weighed": {"sample_weight": "w"}, "counted": {}}
+    windowed = se.Windowed(se.Collection(members, columns=columns), pane=10, time="t")
+    windowed.update({"y_true": [1, 0], "y_pred": [1, 1], "w": [0.25, 3.0], "t": [1, 11]})
+    assert windowed.n_rows() == 1 + 3
+    assert windowed.n == {"weighed": 3.25, "counted": 2}
+
+
 def test_windows_over_rows_without_labels_hold_nothing() -> None:
     w = windowed().update(batch([1, 12]) | {"y_true": [None, 1]})
     assert [(end, accumulator.n) for end, accumulator in w.windows(10)] == [(10, 0), (20, 1)]
