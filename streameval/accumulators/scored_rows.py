@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import Any, Self, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
-from streameval.configs.curve import CurveConfig
+from streameval.configs.curve import CurveConfig, GroupedConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact import Scale
 from streameval.exact.fixed_point import FixedPoint
@@ -33,9 +33,6 @@ from streameval.inputs.arrays import (
 from streameval.inputs.classes import Label, canonical_label, without_names
 from streameval.inputs.labels import Dictionary, encode, equal, in_class_order, is_ignored, present
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
-
-if TYPE_CHECKING:
-    from streameval.configs.curve import GroupedConfig
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]

@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import tomllib
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streameval.cli.argument_values import table
 from streameval.cli.errors import UsageError
 from streameval.configs.names import nearest
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
 
 _NOT_IN_FILES = frozenset({"config", "check", "init", "help", "help_all"})
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 import re
 import sys
+from collections.abc import Iterator
 from importlib import metadata
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -14,9 +14,6 @@ import streameval
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.render.sheets import columns_grid, sheet_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 CORE = "(core)"
 PURPOSES = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError, StreamevalError
@@ -13,8 +13,6 @@ from streameval.inputs.times import read_time
 from streameval.results.tables import Columns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from streameval.monitoring.source_protocol import Source
 
 _MAX_ROWS, _MAX_NAMED = 100, 10

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
-from streameval.cli.slices import arranged, judged, slice_entries, slice_sheet
+from streameval.cli.gates import Gate
+from streameval.cli.slices import Arrangement, arranged, judged, slice_entries, slice_sheet
 from streameval.cli.terminal import CommandOutput, Drawn, Note, painter, width_of
-from streameval.render.sheets import markdown, reading_grid, sheet_text
+from streameval.metrics.table import Reading
+from streameval.render.sheets import Sheet, markdown, reading_grid, sheet_text
 from streameval.render.text import json_line
 from streameval.results.collection import read_or_nan
+from streameval.results.names import MetricName
+from streameval.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from streameval.cli.gates import Gate
     from streameval.cli.options import Reporting
-    from streameval.cli.slices import Arrangement
-    from streameval.cli.terminal import Note
-    from streameval.metrics.table import Reading
-    from streameval.render.sheets import Sheet
     from streameval.results.evidence import Evidence
-    from streameval.results.names import MetricName
-    from streameval.results.result import Result
     from streameval.results.windowed import WindowedResult
     from streameval.runs.slices import Slices
 

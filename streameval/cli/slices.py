@@ -7,28 +7,24 @@ between slices; one that looks at all rows together says so.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.cli.errors import UsageError
-from streameval.cli.gates import judge, verdict, within, without_interval
+from streameval.cli.gates import Gate, judge, verdict, within, without_interval
 from streameval.cli.terminal import Note
-from streameval.render.sheets import Grid, SheetColumn
+from streameval.metrics.bounded import Interval
+from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import listed_few, plural, significant
 from streameval.results.collection import line_sheet, value_name
-from streameval.results.names import GAPS
+from streameval.results.names import GAPS, Contrast, MetricName
+from streameval.results.result import Result
 from streameval.results.slice_search import Search, better_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from streameval.cli.gates import Gate
     from streameval.cli.options import Reporting
-    from streameval.metrics.bounded import Interval
-    from streameval.render.sheets import Sheet
-    from streameval.results.names import Contrast, MetricName
-    from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
 

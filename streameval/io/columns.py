@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -21,10 +22,6 @@ from streameval.io.notation import (
     text_or_none,
     without_currency,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
 
 Array = npt.NDArray[Any]
 

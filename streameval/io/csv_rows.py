@@ -6,7 +6,7 @@ import csv
 import io
 import re
 import shlex
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -14,10 +14,10 @@ import attrs
 
 from streameval.errors import BadDataError, Named
 from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
-from streameval.io.columns import Numbers, has_decimal_comma, hint_of
+from streameval.io.columns import Argument, Array, Numbers, has_decimal_comma, hint_of
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
-from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, is_utf8, pieces, text_of
+from streameval.io.lines import LONGEST_LINE, Piece, RowEnds, is_text, is_utf8, pieces, text_of
 from streameval.io.notation import (
     OPTION,
     UTF8,
@@ -27,14 +27,10 @@ from streameval.io.notation import (
     number_or_text,
     without_currency,
 )
+from streameval.io.streams import ByteStream
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from streameval.io.columns import Argument, Array
-    from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
-    from streameval.io.streams import ByteStream
 
 _FIRST_ROWS = 100
 _USUAL = Notation()

@@ -8,9 +8,10 @@ surrogates, 1e999), and messages differ, so the standard library parses every li
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -18,9 +19,6 @@ import numpy as np
 from streameval.exact.array_types import Ints, Mask
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 from streameval.io.lines import is_utf8
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
 
 _TOGETHER = 1024
 _FEW = 16

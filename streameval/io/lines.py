@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import codecs
 import re
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Iterator
+from typing import Protocol
 
 import attrs
 import numpy as np
 
 from streameval.errors import BadDataError
 from streameval.io.recognition import check_is_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from streameval.io.streams import ByteStream
+from streameval.io.streams import ByteStream
 
 PIECE_BYTES = 2**20
 _NEWLINE = b"\n"[0]

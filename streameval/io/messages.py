@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
-from streameval.io.blocks import assemble, fields_of
+from streameval.io.blocks import Fault, Parsed, assemble, fields_of
+from streameval.io.columns import Argument
 from streameval.io.csv_rows import value_of_cell
 from streameval.io.json_lines import JsonBlock
 from streameval.io.lines import is_text, text_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from streameval.io.blocks import Fault, Parsed
-    from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
 
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from streameval.errors import BadDataError
 from streameval.io.json_lines import JsonItems, json_blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from streameval.io.streams import ByteStream
+from streameval.io.streams import ByteStream
 
 _HEAD = re.compile(rb'\s*\{\s*"resourceLogs"\s*:')
 _NAMES = {"eventName": "event.name", "traceId": "trace_id", "spanId": "span_id"}

@@ -8,13 +8,11 @@ import gzip
 import lzma
 import re
 import zlib
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, Protocol, cast
 
 import attrs
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 HEAD_BYTES = 10
 """The number of bytes at the start of a file that identify its packing."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from typing import Any
 
+from streameval.io.blocks import Block
 from streameval.io.csv_rows import CsvBlock
 from streameval.io.messages import FieldEntries, JsonMessages
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from streameval.io.blocks import Block
 
 
 def raw_rows(block: Block, row_ids: Iterable[Any]) -> Iterator[bytes]:

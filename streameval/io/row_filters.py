@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -12,9 +13,6 @@ from streameval.exact.array_types import Mask
 from streameval.inputs.paths import find
 from streameval.io.columns import Argument, Texts, as_text, with_point
 from streameval.io.notation import integer_or_text, number_or_text
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
 """The relations between the value of a column and that of a condition."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 import attrs
 import numpy as np
@@ -22,16 +22,12 @@ from streameval.io.trec_rows import (
     RUN,
     FloatArray,
     TextArray,
+    TrecForm,
     TrecTable,
     first_tag,
     tables,
     whole_queries,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from streameval.io.trec_rows import TrecForm
 
 Path = str | os.PathLike[str]
 

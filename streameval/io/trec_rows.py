@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -13,11 +14,7 @@ from streameval.exact.array_types import Array, Floats, Indices, Ints
 from streameval.io.columns import Numbers
 from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from streameval.io.streams import ByteStream
+from streameval.io.streams import ByteStream
 
 TextArray = npt.NDArray[np.object_]
 FloatArray = Floats

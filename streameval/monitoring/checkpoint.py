@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -37,13 +37,11 @@ from streameval.monitoring.checkpoint_file import (
     opened,
     told,
 )
-from streameval.monitoring.quarantine import MAX_BYTES
+from streameval.monitoring.quarantine import MAX_BYTES, HeldRow
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Callable, Iterable, Sequence
 
-    from streameval.monitoring.quarantine import HeldRow
 
 _FAN_IN = 16
 _MAX_PARTS = 2

@@ -8,7 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, BinaryIO
 
 from streameval.errors import (
     BadDataError,
@@ -18,9 +18,6 @@ from streameval.errors import (
     UnsupportedVersionError,
     refused,
 )
-
-if TYPE_CHECKING:
-    from typing import BinaryIO
 
 try:
     import fcntl

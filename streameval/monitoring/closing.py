@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 
+from streameval.accumulators.windowed import Windowed
+from streameval.configs.windowed import WindowedConfig
 from streameval.exact.array_types import Ints
 from streameval.monitoring.checkpoint import Addition
 from streameval.monitoring.status import Closed
 from streameval.monitoring.unlabelled import SliceRows
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from streameval.accumulators.windowed import Windowed
-    from streameval.configs.windowed import WindowedConfig
 
 
 class Tally:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streameval.errors import BadDataError, refused
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 class CommittedLines:

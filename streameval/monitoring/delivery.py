@@ -6,21 +6,19 @@ import hashlib
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import StreamevalError
-from streameval.monitoring.outbox import LOG, Outbox, Refused
+from streameval.monitoring.outbox import LOG, Outbox, Receiver, Refused
 from streameval.monitoring.vitals import summed
 from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
-    from streameval.monitoring.outbox import Receiver
     from streameval.monitoring.routes import AlertRoute
 
 _TO = "@"  # between the id of an event and its receiver

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
 from streameval.monitoring.server import Request, Response
-from streameval.monitoring.status import check_exported
+from streameval.monitoring.status import Snapshot, Status, check_exported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from streameval.monitoring.prometheus import MonitorCollector
-    from streameval.monitoring.status import Snapshot, Status
     from streameval.monitoring.vitals import Vitals
 
 

@@ -3,30 +3,26 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import (
     FINGERPRINT_BYTES,
+    Content,
     Mark,
     PackedContent,
+    RowReader,
     check_json,
     opened_content,
     shown_path,
 )
-from streameval.monitoring.listing import NEWEST_AGE, log_name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    from streameval.monitoring.contents import Content, RowReader
-    from streameval.monitoring.listing import Entry
+from streameval.monitoring.listing import NEWEST_AGE, Entry, log_name
 
 _NOTHING = Mark()
 

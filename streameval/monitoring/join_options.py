@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
 from zlib import crc32
 
 import attrs
@@ -11,12 +12,8 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Mask
+from streameval.io.columns import Argument
 from streameval.monitoring.planning import read_one
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from streameval.io.columns import Argument
 
 _NEEDED = ("key", "wait")
 _OF_JOIN = (*_NEEDED, "settle", "unlabelled", "label_time", "shard")

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
+from streameval.configs.windowed import WindowedConfig
 from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array, Ints
+from streameval.io.blocks import Block
 from streameval.monitoring.join import Join
 from streameval.monitoring.join_options import Shard, label_of
-from streameval.monitoring.planning import ID
+from streameval.monitoring.planning import ID, Split
 from streameval.monitoring.quarantine import LabelRows
 from streameval.monitoring.rows import RecordCodes, Records, Truths
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from streameval.configs.windowed import WindowedConfig
-    from streameval.io.blocks import Block
     from streameval.monitoring.checkpoint import Changes
     from streameval.monitoring.checkpoint_contents import Saved
-    from streameval.monitoring.planning import Split
     from streameval.monitoring.reader import Reader
     from streameval.monitoring.settings import Settings
 

@@ -6,8 +6,9 @@ from __future__ import annotations
 # pyright: reportMissingImports=false
 import time
 from collections import deque
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from streameval.errors import BadDataError, InvalidInputError
@@ -20,9 +21,6 @@ from streameval.monitoring.server_source import (
     ServerSource,
 )
 from streameval.monitoring.source_protocol import Chunk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 _OWN: dict[str, Any] = {
     "auto.offset.reset": "error",

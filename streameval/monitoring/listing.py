@@ -6,10 +6,10 @@ import glob
 import os
 import re
 import stat
+from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -17,10 +17,6 @@ from streameval.errors import BadDataError
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.streams import reading
 from streameval.monitoring.contents import shown_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 # app.log.1, app.log.2: the higher the number, the older.
 _NUMBERED = re.compile(r"(?P<stem>.+)\.(?P<number>[0-9]{1,4})", re.DOTALL)

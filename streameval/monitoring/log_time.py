@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Self
+from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
 from streameval.exact.array_types import Ints
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
 
 NO_TIME = -(2**63)
 """Before every time."""

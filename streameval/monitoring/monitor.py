@@ -27,18 +27,17 @@ from streameval.monitoring.quarantine import Quarantine
 from streameval.monitoring.routes import read_routes
 from streameval.monitoring.series import end_of_end, event_of_end
 from streameval.monitoring.settings import Settings
-from streameval.monitoring.source_protocol import FileSource
+from streameval.monitoring.source_protocol import FileSource, Source
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Snapshot, Status, Step
 from streameval.monitoring.vitals import Pace, Vitals, memory_of_process, size_of_files
 from streameval.monitoring.waiting import Waiting
+from streameval.results.names import MetricName
+from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
     from streameval.monitoring.live_page import LivePage
     from streameval.monitoring.server import Server
-    from streameval.monitoring.source_protocol import Source
-    from streameval.results.names import MetricName
-    from streameval.runs.counting import RowShare
 
 _log = logging.getLogger("streameval")
 _PATIENCE = 10.0

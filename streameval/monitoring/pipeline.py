@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time as clocks
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol
@@ -12,6 +13,8 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.collection import heaviest
+from streameval.accumulators.windowed import Windowed
+from streameval.configs.windowed import WindowedConfig
 from streameval.errors import (
     BadDataError,
     CountOverflowError,
@@ -19,33 +22,24 @@ from streameval.errors import (
     StreamevalError,
 )
 from streameval.exact.array_types import Ints
-from streameval.monitoring.alerts import Alerts
-from streameval.monitoring.checkpoint import Changes
+from streameval.inputs.paths import Fields
+from streameval.monitoring.alerts import Alerts, Event
+from streameval.monitoring.checkpoint import Addition, Changes, Checkpoint
+from streameval.monitoring.checkpoint_contents import Saved
 from streameval.monitoring.closing import Closing, Tally
 from streameval.monitoring.joining import Joining
 from streameval.monitoring.planning import rows_together, split
-from streameval.monitoring.quarantine import LabelRows
-from streameval.monitoring.reader import row_to_json
+from streameval.monitoring.quarantine import LabelRows, Quarantine
+from streameval.monitoring.reader import Reader, row_to_json
 from streameval.monitoring.screening import Screening
-from streameval.monitoring.status import Status, Step
+from streameval.monitoring.status import Closed, Status, Step
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from streameval.accumulators.windowed import Windowed
-    from streameval.configs.windowed import WindowedConfig
-    from streameval.inputs.paths import Fields
-    from streameval.monitoring.alerts import Event
-    from streameval.monitoring.checkpoint import Addition, Checkpoint
-    from streameval.monitoring.checkpoint_contents import Saved
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
-    from streameval.monitoring.quarantine import Quarantine
-    from streameval.monitoring.reader import Reader
     from streameval.monitoring.routes import AlertRoute
     from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk
-    from streameval.monitoring.status import Closed
 
 
 class Stopping:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,13 +16,10 @@ from streameval.io.columns import Argument, FieldType
 from streameval.io.times import Gaps
 from streameval.monitoring.rows import Ids
 from streameval.runs.columns import chosen_columns, columns_of, group_columns
-from streameval.runs.counting import Plan
+from streameval.runs.counting import Plan, RowShare
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-
     from streameval.io.row_filters import RowFilter
-    from streameval.runs.counting import RowShare
     from streameval.runs.sources import RawRow
 
 

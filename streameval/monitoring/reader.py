@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from decimal import Decimal
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,6 @@ from streameval.inputs.paths import Fields
 from streameval.runs.counting import bad_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from streameval.io.blocks import Block, Parsed
     from streameval.io.row_filters import RowFilter
     from streameval.monitoring.source_protocol import Chunk, Source

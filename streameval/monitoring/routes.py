@@ -5,9 +5,9 @@ from __future__ import annotations
 import copy
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import attrs
 
@@ -16,14 +16,9 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.durations import read_duration
 from streameval.monitoring.outbox import Receiver, Webhook, receiver_of
 from streameval.monitoring.rule_text import Selector, parse_selector
-from streameval.monitoring.rules import key_of, parse_rule, read_table, text, texts
+from streameval.monitoring.rules import AlertRule, key_of, parse_rule, read_table, text, texts
 from streameval.monitoring.series import ENDED
 from streameval.monitoring.templates import TEMPLATES
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from streameval.monitoring.rules import AlertRule
 
 _ARGUMENT = "on_alert"
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import attrs
 import numpy as np
@@ -11,13 +11,7 @@ import numpy as np
 from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts
 from streameval.io.blocks import assemble, fields_of
-from streameval.io.columns import as_text, objects
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from streameval.io.columns import Argument
-
+from streameval.io.columns import Argument, as_text, objects
 
 _LONGEST = 256
 

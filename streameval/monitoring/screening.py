@@ -12,27 +12,25 @@ the time of the log after it.
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array, Ints
+from streameval.io.errors import BadRow
 from streameval.monitoring.status import BAD
 from streameval.runs.counting import RowShare, bad_rows, update_good
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
-    from collections import Counter
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
     from streameval.configs.windowed import WindowedConfig
     from streameval.io.blocks import Block, Parsed
-    from streameval.io.errors import BadRow
     from streameval.monitoring.log_time import LogTime
     from streameval.monitoring.quarantine import Quarantine
     from streameval.monitoring.reader import Reader
-    from streameval.runs.counting import RowShare
 
 
 _RECENT = 10_000

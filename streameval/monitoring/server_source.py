@@ -5,15 +5,10 @@ from __future__ import annotations
 import abc
 import time
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
 from streameval.errors import UnavailableError
-from streameval.monitoring.source_protocol import ResumableSource
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from streameval.monitoring.source_protocol import Chunk
+from streameval.monitoring.source_protocol import Chunk, ResumableSource
 
 _FIRST_PAUSE = 0.5
 _LONGEST_PAUSE = 30.0

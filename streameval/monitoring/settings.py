@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 import attrs
 
@@ -12,14 +13,8 @@ from streameval.inputs.durations import read_offset
 from streameval.monitoring.alerts import Alerts
 from streameval.monitoring.join_options import check_join
 from streameval.monitoring.planning import Planner, planner_of
-from streameval.monitoring.rules import read_rules
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from streameval.monitoring.rules import AlertRule
-    from streameval.runs.counting import RowShare
-
+from streameval.monitoring.rules import AlertRule, read_rules
+from streameval.runs.counting import RowShare
 
 _MICROSECONDS = 1_000_000
 _PARTS_OF_WAIT = 16

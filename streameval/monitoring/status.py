@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -9,15 +10,12 @@ import attrs
 
 from streameval.accumulators.collection import heaviest
 from streameval.errors import InvalidInputError
-from streameval.results.names import parse_metrics
+from streameval.results.names import MetricName, parse_metrics
 from streameval.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
     from streameval.accumulators.windowed import Windowed
     from streameval.monitoring.unlabelled import SliceRows
-    from streameval.results.names import MetricName
 
 BAD = ("unreadable", "refused", "future")
 """The reasons why a row cannot be counted."""

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streameval.monitoring.rule_text import slice_text
 from streameval.render.text import shorten
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
 
 _COLOURS = {"firing": "attention", "resolved": "good"}
 _PAGERDUTY = ("critical", "error", "warning", "info")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,9 @@ import attrs
 
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
+from streameval.io.blocks import Block
 from streameval.io.columns import Argument
-from streameval.monitoring.alerts import Alerts
+from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.join_options import Shard
 from streameval.monitoring.planning import ID
 from streameval.monitoring.rows import Ids
@@ -19,10 +21,6 @@ from streameval.runs.counting import bad_rows
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from streameval.io.blocks import Block
-    from streameval.monitoring.alerts import Event
     from streameval.monitoring.checkpoint import Checkpoint
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake

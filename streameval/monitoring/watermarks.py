@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
 
 from streameval.exact.array_types import Ints
 from streameval.monitoring.log_time import NO_TIME, LogTime
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
 
 
 @attrs.frozen

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import traceback
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, StreamevalError
-from streameval.io.blocks import Emptied
+from streameval.io.blocks import Block, Emptied
 from streameval.io.errors import shown
 from streameval.runs.counting import BlockCounts, Plan, count
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from streameval.io.blocks import Block
-    from streameval.runs.counting import Plan
-
 
 _BUFFERED_ROWS = 2**22
 """A large state takes long to change; past so many rows, merges of like states are faster."""

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
+from streameval.runs.counting import Plan
 from streameval.runs.slices import ARGUMENT, RowsByValue, Slices, rows_by_value
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from streameval.runs.counting import Plan
 
 MAX_VALUES = 100
 """How many values a column may have; those of more are left out."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from streameval.errors import BadDataError
 from streameval.io.formats import format_of
 from streameval.io.streams import Stored, reading, store_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 
 def files_of(path: str) -> list[tuple[str, str | None]]:

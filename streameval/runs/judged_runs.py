@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar
 
 import attrs
 import numpy as np
 
 from streameval.errors import BadDataError
 from streameval.inputs.judged_runs import judged_rows
-from streameval.io.blocks import Parsed, assemble, fields_of
-from streameval.io.columns import Argument, Texts, objects
+from streameval.io.blocks import Block, Parsed, assemble, fields_of
+from streameval.io.columns import Argument, Array, Texts, objects
 from streameval.io.errors import BadRow, shown
 from streameval.io.formats import read_blocks
 from streameval.io.streams import is_read_once, name_of, opened, writing_temporary_file
-from streameval.io.trec import gathered_runs, is_scattered, read_qrels, run_tag, sized_runs
-from streameval.runs.sources import BlockSource
+from streameval.io.trec import Run, gathered_runs, is_scattered, read_qrels, run_tag, sized_runs
+from streameval.runs.sources import BlockSource, RawRow
 from streameval.runs.totals import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from typing import BinaryIO
-
-    from streameval.io.blocks import Block
-    from streameval.io.columns import Array
     from streameval.io.row_filters import RowFilter
-    from streameval.io.trec import Run
-    from streameval.runs.sources import RawRow
 
 _ROWS = 2**16  # so many make a block worth a worker's while
 _COPIED = 2**20  # bytes at a time

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
 from streameval.inputs.paths import Fields, is_path
 from streameval.io.formats import read_blocks
+from streameval.io.notation import Dialect
 from streameval.io.streams import CutShortError
 from streameval.runs.counting import MAYBE_PARTIAL, RowShare, bad_rows
 from streameval.runs.partitions import Partition, partitions_of, with_partition
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from streameval.io.blocks import Block
-    from streameval.io.notation import Dialect
     from streameval.io.row_filters import RowFilter
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from streameval.errors import (
     BadDataError,
@@ -13,12 +14,7 @@ from streameval.errors import (
 )
 from streameval.io.errors import BadRow, RepeatedQueryError, shown
 from streameval.io.notation import OPTION
-from streameval.runs.counting import RowShare
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from streameval.runs.counting import BlockCounts, Plan
+from streameval.runs.counting import BlockCounts, Plan, RowShare
 
 _SHOWN = 5
 

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import StreamevalError
-from streameval.io.blocks import emptied
-from streameval.runs.counter import Counter
-from streameval.runs.processes import AHEAD, Worker
+from streameval.io.blocks import Block, emptied
+from streameval.runs.counter import Counted, Counter
+from streameval.runs.counting import BlockCounts, Plan
+from streameval.runs.processes import AHEAD, Team, Worker
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from concurrent.futures import Future
 
-    from streameval.io.blocks import Block
-    from streameval.runs.counter import Counted
-    from streameval.runs.counting import BlockCounts, Plan
-    from streameval.runs.processes import Team
 
 _LOOK_SECONDS = 0.1
 """So long a count tells how long the rest will take."""

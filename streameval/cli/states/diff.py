@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 import numpy as np
@@ -24,21 +25,14 @@ from streameval.errors import IncompatibleStateError, UnknownMetricError
 from streameval.inputs.durations import read_duration
 from streameval.inputs.times import is_naive
 from streameval.io.notation import integer_or_text
+from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Change, Reading
-from streameval.render.sheets import Grid, SheetColumn
+from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import chance_title, json_line, listed_few, numbers, printable
 from streameval.results.collection import time_texts
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from streameval.metrics.bounded import Interval
-    from streameval.metrics.table import Change
-    from streameval.render.sheets import Sheet
-    from streameval.results.result import Result
-
+from streameval.results.result import Result
 
 _MAX_SIDES = 26
 """Each state has a letter."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 import attrs
 
@@ -14,14 +15,10 @@ from streameval.cli.state_files import computed, load_state
 from streameval.cli.terminal import CommandOutput
 from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError
+from streameval.metrics.table import Reading
 from streameval.render.text import WIDTH, interval_text, number, plural, printable
 from streameval.results.class_curves import ClassCurves
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
-
-    from streameval.metrics.table import Reading
-    from streameval.results.result import Result
+from streameval.results.result import Result
 
 
 def every_option(accumulator: Any) -> dict[str, Any]:

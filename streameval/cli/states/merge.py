@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from streameval.accumulators.parts import Parts
 from streameval.cli.errors import UsageError
@@ -22,9 +23,6 @@ from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import IncompatibleStateError, StreamevalError
 from streameval.render.text import plural, printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _DIGEST_BYTES = 16
 

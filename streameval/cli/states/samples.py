@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import attrs
 import numpy as np
 
 from streameval.cli.terminal import Note
 from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Interval
+from streameval.metrics.table import Samples
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
 from streameval.results.comparison import Comparison, compared
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
+from streameval.results.names import MetricName
 from streameval.results.ranking import Ranking
-
-if TYPE_CHECKING:
-    from streameval.metrics.bounded import Interval
-    from streameval.metrics.table import Samples
-    from streameval.results.names import MetricName
 
 
 @attrs.frozen

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,20 +23,17 @@ from streameval.cli.state_files import (
     numbers_of_monitor,
     states_of,
 )
-from streameval.cli.terminal import CommandOutput, Drawn, escaped
+from streameval.cli.terminal import CommandOutput, Drawn, Note, escaped
 from streameval.cli.window_text import split_up
 from streameval.errors import BadDataError
+from streameval.render.tables import Confusions
 from streameval.render.text import plural, printable
 from streameval.reports import html_report
 from streameval.results.collection import line_sheet
+from streameval.results.names import MetricName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from streameval.cli.options import Reporting
-    from streameval.cli.terminal import Note
-    from streameval.render.tables import Confusions
-    from streameval.results.names import MetricName
 
 
 def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
