@@ -345,7 +345,7 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     results = {one.name: one.result for one in group.held} | dict(group.slices)
     paired = [_paired(group.held[0], one, level) for one in group.held[1:]]
     content = section(names, described, level, confusions, group.by, paired)
-    content = joined([legend(names), content])
+    content = joined([legend(names), content]) if "<svg" in content else content
     if group.by:
         shown_results = [*results.values()][:MAX_LINES]
         shown = [name for name in ("n", *described[0].headline) if name in described[0].rows]
@@ -361,7 +361,7 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     said = opening(described[0], results, level, group.by)
     return _StatesSection(
         f"part-{number}",
-        group.member,
+        "" if group.member == group.result_type.TASK else group.member,
         heading(described),
         (group.state,) if group.by else tuple(names),
         content,

@@ -21,6 +21,7 @@ Time = Any  # a datetime64[us]
 _HATCHING = "hatching"
 _N_STEPS = 5
 _MIN, _MAX = 1e-300, sys.float_info.max
+_HALF_LETTER = 4.6  # where letters are largest
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _TIME_STEPS = (
     *((step, unit) for unit in "sm" for step in (1, 5, 15, 30)),
@@ -232,10 +233,12 @@ class Frame:
 
     def _upright(self, tick: float, text: str, moment: str | None) -> Html:
         (across,), (down,) = self.positions([tick], [self.y.low])
+        is_inside = across + _HALF_LETTER * len(text) <= self.width
+        at, look = (across, "tick middle") if is_inside else (self.width, "tick end")
         return joined(
             [
                 _rule(across, self.top, across, down),
-                _words(text, across, down + 17, "tick middle", moment),
+                _words(text, at, down + 17, look, moment),
             ]
         )
 

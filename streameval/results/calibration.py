@@ -471,7 +471,7 @@ Calibration.TABLE = Table(
     ),
     count_row(
         "n_clipped",
-        "Of clipped log loss",
+        "With clipped log loss",
         "The weight of the examples whose log loss was clipped.",
         notes="Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine "
         "epsilon of float64, and counts with that.",

@@ -706,11 +706,15 @@ class Curve(CurveMembers, Result):
         diagram = self._reliability() if is_probability else None
         return [diagram, curve_lines.score_shares(self._table)]
 
+    def _limits(self, _: float) -> list[Limits]:
+        found = tuple(self.findings(limits_only=True))
+        return [Limits(found)] if found else []
+
     _PAGE: ClassVar = {
         "heading": "Precision, recall and ROC",
         "above": lambda one, _: [one.lines("pr"), one.lines("roc")],
         "beside": _distributions,
-        "below": lambda one, _: [Limits(tuple(one.findings()))],
+        "below": _limits,
         "form": lambda one, _: one._table.scale,
     }
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import ByClass, PageContent, PanePoint, Row
-from streameval.render.markup import count, in_sentence, number, percent, short
+from streameval.render.markup import count, in_sentence, number, short
 from streameval.render.text import chance_title, plural
 from streameval.results.collection import time_texts
 from streameval.results.comparison import compared
@@ -71,7 +71,11 @@ def headline(content: PageContent) -> str:
 
 def _amounts(content: PageContent) -> list[str]:
     """Say how much was counted: examples and positives, or queries."""
-    counts = [row for row in content.rows.values() if row.reading.is_count and not row.is_rare]
+    counts = [
+        row
+        for name, row in content.rows.items()
+        if row.reading.is_count and not row.is_rare and name != "n_clipped"
+    ]
     return [_amount(row.reading.value, row.heading) for row in counts[:2]]
 
 
@@ -159,16 +163,15 @@ def _worst_slice(
         return []
     ((worst, _),) = search.worst(1)
     reading = search.reading(worst, level)
-    n = len(search.numbers)
     on = _amount(search.size(worst), "queries" if whole.SIZE == "n_queries" else "examples")
     said = f"{_WORD[row.better]} {by}: {short(worst, 40)} with {number(reading.value)} on {on}"
-    return [f"{said}{_explained(reading, row.reading, n, level)}."]
+    return [f"{said}{_explained(reading, row.reading, level)}."]
 
 
-def _explained(reading: Reading, of_all: Reading, n: int, level: float) -> str:
-    """Say whether chance explains that one of n values is apart from that of all rows.
+def _explained(reading: Reading, of_all: Reading, level: float) -> str:
+    """Say whether chance explains that the worst of several values is apart from that of all rows.
 
-    The interval of the one value holds for all n at once.
+    Its interval holds for all of them at once.
     """
     if not level:
         return ""
@@ -176,10 +179,8 @@ def _explained(reading: Reading, of_all: Reading, n: int, level: float) -> str:
         why = f" ({reading.why_none})" if reading.why_none else ""
         return f"; there is no interval to tell it from chance{why}"
     low, high = reading.sampling
-    all_of = f" for all {n} at once" if n > 1 else ""
     is_apart = not low <= of_all.value <= high
-    why = "which chance does not explain" if is_apart else "which may be chance"
-    return f" ({number(low)} to {number(high)} at {percent(level)}{all_of}), {why}"
+    return f", which {'chance does not explain' if is_apart else 'may be chance'}"
 
 
 def _worst_class(block: ByClass, level: float) -> list[str]:
@@ -210,9 +211,9 @@ def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
     each = 1.0 - (1.0 - level) / n if level else 0.0
     reading = windows.panes[worst].read(metric, each)
     start = time_texts([pane.start for pane in panes])[worst].replace("T", " ")
-    is_worst = f"{whole.heading(name)} is {_WORD[better].lower()} in that of {start}"
-    explained = _explained(reading, whole.read(metric, level=level), n, level)
-    return [f"Of {n:,} {_spans(panes)}, {is_worst}, {number(reading.value)}{explained}."]
+    worst_of = f"{_WORD[better]} {in_sentence(whole.heading(name))} of {n:,} {_spans(panes)}"
+    explained = _explained(reading, whole.read(metric, level=level), level)
+    return [f"{worst_of}: {number(reading.value)} in that of {start}{explained}."]
 
 
 def _spans(panes: Sequence[PanePoint]) -> str:

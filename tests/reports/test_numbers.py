@@ -430,7 +430,7 @@ def test_calibration_is_that_of_the_result(name: str) -> None:
     assert found["Log loss"] == [f"{result.log_loss:.4f}"]
     assert found["Brier score"] == [f"{result.brier:.4f}"]
     assert found["Calibration error (ECE)"] == [f"{result.ece:.4f}"]
-    assert found["Of clipped log loss"] == [f"{result.n_clipped:,}"]
+    assert found["With clipped log loss"] == [f"{result.n_clipped:,}"]
     if name == "calibration":
         assert found["Predicted over observed"] == [f"{result.pcopc:.4f}"]
         assert figures(page, "By class") == []
@@ -481,7 +481,7 @@ def test_errors_of_a_regression_are_those_of_the_result() -> None:
     assert found["Mean squared error"] == [f"{result.mse:,.0f}"]
     assert found["Mean absolute error"] == [f"{result.mae:.3f}"]
     assert found["R²"] == [f"{result.r2:.4f}"]
-    assert found["Bias, prediction over truth"] == [f"{result.bias:.3f}"]
+    assert found["Bias, prediction minus truth"] == [f"{result.bias:.3f}"]
 
 
 def test_empty_states_have_dashes() -> None:

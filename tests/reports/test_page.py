@@ -312,7 +312,7 @@ def test_states_of_one_kind_share_a_section() -> None:
     page = report(EVERY["regression"](), curve, EVERY["regression"](), curve)
     assert sections(page) == [
         ("Precision, recall and ROC", ["b", "d"]),
-        ("Regression", ["a", "c"]),
+        ("Regression", []),  # whose numbers are in a table alone
     ]
 
 
@@ -364,8 +364,16 @@ def test_members_of_collections_are_side_by_side_under_their_names() -> None:
         "inner/curve",
         "fit",
     ]
-    assert {tuple(names) for _, names in sections(page)} == {("a", "b")}
+    assert {tuple(names) for _, names in sections(page)} == {("a", "b"), ()}
     assert "fit: Regression" in text(next(page.iter("nav")))
+
+
+def test_members_that_are_called_as_their_tasks_are_named_once() -> None:
+    members = {"binary": se.PRCurveSketch(), "calibration": se.CalibrationAccumulator()}
+    page = report(se.Collection(members).update([0, 1, 1], [0.25, 0.5, 1.0]))
+    assert styled(page, "of-what") == []
+    said = [text(found) for found in styled(page, "lead")]
+    assert said[1].startswith("Calibration. Evaluated on 3 examples. Log loss is ")
 
 
 def test_section_of_one_state_names_it() -> None:

@@ -11,7 +11,7 @@ import pytest
 from matplotlib.path import Path
 from offenders import each
 from profiles import quick_cases
-from report_pages import figure, figures, pictures, points, report, styled, text
+from report_pages import as_xml, figure, figures, pictures, points, report, styled, text
 from small_states import EVERY
 
 import streameval as se
@@ -322,3 +322,19 @@ def test_reports_need_no_matplotlib_and_are_imported_when_they_are_used() -> Non
         "[0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4])}); sys.exit('matplotlib' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@each(("high", "ends"), [(1, ["466", "middle"]), (65_000, ["480", "end"])])
+def test_text_of_the_last_tick_ends_inside_the_picture(high: int, ends: list[str]) -> None:
+    tree = as_xml(f"<g>{Frame(Axis(0, high, (0.0, high)), SHARES).grid()}</g>")
+    (last,) = [
+        tick
+        for tick in styled(tree, "tick")
+        if text(tick) == f"{high:g}" and tick.get("y") == "331"
+    ]
+    assert [last.get("x"), last.get("class", "").split()[1]] == ends
+
+
+def test_exact_curve_has_no_limits_to_list() -> None:
+    exact, coarse = (report(curve(budget=budget)) for budget in (None, 64))
+    assert [len(figures(page, "What limits")) for page in (exact, coarse)] == [0, 1]

@@ -22,7 +22,7 @@ def names_on(axes: Any) -> list[str]:
     [
         (
             se.RegressionAccumulator().update(TRUTH, A),
-            ["Root mean squared error", "Mean absolute error", "Bias, prediction over truth"],
+            ["Root mean squared error", "Mean absolute error", "Bias, prediction minus truth"],
         ),
         (se.MeanAccumulator().update(TRUTH), ["Mean"]),
         (se.Paired().update([0, 1, 1], [1, 1, 1], [0, 1, 0]), ["Difference, A minus B"]),
