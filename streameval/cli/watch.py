@@ -424,9 +424,10 @@ def _monitor(
         check_columns([condition.column for condition in options.where], filtered)
         plan_of_rows = clustered(plan_of(task)(options, rows), options, rows)
         made = windowed(plan_of_rows, options, rows)
-        result, _ = results_of(made.make().total())
-        for metric in options.reporting.metrics:
-            result.check(metric)
+        if options.reporting.metrics:
+            result, _ = results_of(made.make().total())
+            for metric in options.reporting.metrics:
+                result.check(metric)
         return made
 
     return Monitor(

@@ -243,12 +243,13 @@ class Checkpoint:
         IncompatibleStateError
             When an option differs; the message names it.
         """
-        if self.config is None:
+        is_new = self.config is None
+        if is_new:
             rows = {"config": _json(config), "accumulator": empty.to_bytes()}
             with self._transaction():
                 self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
                 self._execute("INSERT OR IGNORE INTO meta VALUES ('number', 0)")
-        saved = self.load()
+        saved = self.load(empty.copy() if is_new else None)
         with told(self.name):
             found = _with_options(saved, config, empty) if migrate else saved
             _check_alike(found.config, config)
@@ -281,11 +282,11 @@ class Checkpoint:
         with told(self.name):
             return state_of(dict(self._execute("SELECT name, value FROM meta")))
 
-    def load(self) -> Saved:
-        """Read the last commit."""
+    def load(self, empty: Windowed | None = None) -> Saved:
+        """Read the last commit; the stored accumulator is `empty`, if that is known."""
         with told(self.name):
             runs, dead = (Blobs(self._base, table, self.name) for table in ("run", "dead"))
-            return attrs.evolve(loaded(self._base), runs=runs, dead=dead)
+            return attrs.evolve(loaded(self._base, empty), runs=runs, dead=dead)
 
     @property
     def outbox(self) -> list[tuple[str, Any]]:

@@ -147,14 +147,15 @@ def copy_checkpoint(path: str | os.PathLike[str], target: str | os.PathLike[str]
         base.backup(copy)
 
 
-def loaded(base: sqlite3.Connection) -> Saved:
-    """Read the last commit, without pending rows."""
+def loaded(base: sqlite3.Connection, empty: Windowed | None = None) -> Saved:
+    """Read the last commit, without pending rows; `empty` is the stored accumulator, if known."""
     base.execute("BEGIN")
     try:
         meta = dict(base.execute("SELECT name, value FROM meta"))
         if "config" not in meta:
             raise _nothing_counted(meta)
-        empty = Windowed.from_bytes(meta["accumulator"])
+        if empty is None:
+            empty = Windowed.from_bytes(meta["accumulator"])
         values: dict[str, list[Any]] = {}
         query = "SELECT name, value FROM dictionary ORDER BY name, code"
         for name, value in base.execute(query):

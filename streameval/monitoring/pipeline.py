@@ -225,7 +225,7 @@ class Pipeline:
         """Continue the alerts by rules, and refuse routes of slices without an alert."""
         made = Alerts.restore(
             settings.rules,
-            self._plan.make(),
+            self._tally.total,
             stored,
             false_alarms=settings.false_alarms,
             number=self.number if self._has_counted else 0,

@@ -11,7 +11,6 @@ from streameval.cli.options import refuse
 from streameval.cli.tasks.columns import (
     check_columns,
     check_no_query_counts,
-    maker,
 )
 from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
@@ -22,7 +21,7 @@ from streameval.runs.counting import Plan
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from streameval.accumulators.windowed import Windowed
     from streameval.cli.argument_values import By
@@ -63,7 +62,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
         "rollups": options.rollups,
         "unit": None if isinstance(options.pane, int) else options.unit,
     }
-    make = maker(_make, plan.make, options.by, made)
+    make = _made(inner, options.by, made).copy
     if options.task == "ranking":
         from streameval.cli.tasks.ranking import whole_queries  # noqa: PLC0415 (of that task)
 
@@ -78,11 +77,10 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     )
 
 
-def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) -> Windowed:
+def _made(inner: Any, by: By | None, options: Mapping[str, Any]) -> Windowed:
     from streameval.accumulators.sliced import Sliced  # noqa: PLC0415 (of panes)
     from streameval.accumulators.windowed import Windowed  # noqa: PLC0415 (of panes)
 
-    inner = make()
     if by is not None:
         values = () if by.values is None else by.canonical()
         limit = {} if by.values is None else {"max_values": max(len(values), 1)}
