@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence, Set
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, NoReturn, cast
 
 import attrs
@@ -369,22 +369,28 @@ class _Parser(argparse.ArgumentParser):
         self.given: set[str] = set()
         self.origin = ""
         """What messages begin with while options of a file are parsed."""
-        self.rare: set[str] = set()
-        """The options that only ``--help-all`` shows."""
+        self.typed: Sequence[str] = ()
+        self.rare: Set[str] = set()
+        """The options that only ``--help-all`` shows, and the help of a task that has them."""
         self.options: dict[str, Option] = {}
         """The declarations of arguments."""
         super().__init__(*args, **options)
         self.register("action", None, _Once)  # what an argument gets that names no action
 
     def format_help(self) -> str:
-        """Describe the arguments that people use."""
-        return self._help_without(self.rare)
+        """Describe the arguments that people use, or those of the task that was typed."""
+        words = [part for word in self.typed for part in word.split("=", 1)]
+        named = ",".join(after for word, after in pairwise(words) if word == "--task")
+        tasks = {*TASKS}.intersection(named.split(","))
+        of_tasks = {name for name, option in self.options.items() if tasks and option.tasks}
+        own = {name for name in of_tasks if tasks.intersection(self.options[name].tasks)}
+        return self._help_without((self.rare | of_tasks) - own)
 
     def format_all_help(self) -> str:
         """Describe all arguments."""
         return self._help_without(set())
 
-    def _help_without(self, rare: set[str]) -> str:
+    def _help_without(self, rare: Set[str]) -> str:
         self.describe(rare)
         formatter = self._get_formatter()
         formatter.add_usage(self.usage, self._actions, self._mutually_exclusive_groups)
@@ -411,7 +417,7 @@ class _Parser(argparse.ArgumentParser):
     ) -> tuple[argparse.Namespace, list[str]]:
         """Parse, but report unknown arguments here: the help of this command says more."""
         given = sys.argv[1:] if args is None else args
-        self.given = set()
+        self.given, self.typed = set(), given
         for name in self._unknown(given):
             self.error(self._suggestion(name))
         found, left = super().parse_known_args(given, namespace or argparse.Namespace())
@@ -508,7 +514,7 @@ def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand
     }
     if command.common:
         parser.usage = f"%(prog)s {command.usage} [options]"
-        text = "show all options and exit"
+        text = "show all options and exit; --task TASK --help shows those of a task"
         parser.add_argument(
             "--help-all", action=_AllHelp, nargs=0, default=argparse.SUPPRESS, help=text
         )

@@ -236,6 +236,7 @@ OPTIONS = {
     "--multilabel": None,
     "--threshold": "0",
     "--pos-label": "1",
+    "--k": "1",
     "--top-k": "1",
     "--ignore-label": "0",
     "--budget": "none",
@@ -452,6 +453,16 @@ def test_help_shows_what_people_use_and_help_all_the_rest(command, call):
     )
     assert rest == every
     assert 18 <= len(shown) <= 24 < len(every) / 2
+
+
+@each("task", TAKEN)
+def test_help_of_a_task_shows_its_options(task, call):
+    every = {one.option_strings[-1] for one in visible(COMMANDS["eval"])}
+    for given in (["--task", task, "--help"], ["-h", f"--task={task}"]):
+        lines = call("eval", *given).out.splitlines()
+        shown = {word for line in lines if line.startswith("  -") for word in line.split()[:4]}
+        assert shown & OPTIONS.keys() == TAKEN[task]
+        assert {"--where", "--by", "--json"} < shown & every < every
 
 
 def visible(parser):
