@@ -365,7 +365,7 @@ class ConfusionAccumulator(
         """
         from streameval.results.confusion import Confusion  # noqa: PLC0415 (rendering too)
 
-        return Confusion(LabelCounts.of(self._config, self._state))
+        return Confusion(LabelCounts.of(self._config, self._held.state_by(self._with_rows)))
 
     def _with_usual(
         self, held: BufferedCounts, y_true: Array, y_pred: Array, sample_weight: Any

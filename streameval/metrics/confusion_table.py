@@ -97,7 +97,8 @@ def _of_draws(function: Callable[..., Any]) -> Callable[..., Any]:
     """Refuse the interval of weights with fractions."""
 
     def sampling(counts: LabelCounts, value: Any, z: float, *args: Any, **options: Any) -> Any:
-        refuse_fractions(counts.has_whole_weights)
+        if not counts.has_whole_weights:
+            refuse_fractions(is_whole=False)
         return function(counts, value, z, *args, **options)
 
     return sampling

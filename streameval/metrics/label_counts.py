@@ -63,7 +63,7 @@ class LabelCounts(Cached):
     def positive_outcomes(self) -> Sequence[float]:
         """The outcomes of the positive class of two: tp, fp, fn, tn."""
         state, own = self.state, self.config.positive_position
-        if not self.has_matrix or not state.n.is_whole:
+        if not self.has_matrix or state.n.fraction is not None:
             outcomes: Sequence[float] = self.outcomes.floats[:, own].tolist()
             return outcomes
         matrix = cast("MatrixCounts", state).matrix.whole
@@ -74,12 +74,13 @@ class LabelCounts(Cached):
     @property
     def n(self) -> int | float:
         """The sum of the weights: an int while all of them are whole."""
-        return self.state.n.to_number()
+        n = self.state.n
+        return n.whole.item() if n.fraction is None else n.to_number()
 
     @property
     def has_whole_weights(self) -> bool:
         """Whether every weight is a whole number of repeats."""
-        return self.state.n.is_whole
+        return self.state.n.fraction is None
 
     @property
     def has_examples(self) -> bool:
@@ -218,8 +219,11 @@ def right(counts: LabelCounts) -> float:
     """Sum the weights of the examples with every label right."""
     if isinstance(counts.state, MultilabelCounts):
         return counts.state.exact_match.to_floats().item()
+    matrix = counts.state.matrix
+    if matrix.fraction is None:
+        return float(matrix.whole.trace())
     # the diagonal alone takes a third of the time of all outcomes
-    return counts.state.matrix.diagonal().sum().to_floats().item()
+    return matrix.diagonal().sum().to_floats().item()
 
 
 def hamming_loss(counts: LabelCounts) -> float:

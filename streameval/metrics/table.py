@@ -367,11 +367,18 @@ class Table(dict[str, Metric]):
     *rows : Metric
     of_result : callable, optional
         Returns the table of a result, whose rows depend on what was requested.
+    canonical : callable
+        Returns the name of a row that is spelled otherwise, or the name itself.
     """
 
-    def __init__(self, *rows: Metric, of_result: Callable[[Any], Table] | None = None) -> None:
+    def __init__(
+        self,
+        *rows: Metric,
+        of_result: Callable[[Any], Table] | None = None,
+        canonical: Callable[[str], str] = str,
+    ) -> None:
         super().__init__({row.name: row for row in rows})
-        self.of_result = of_result
+        self.of_result, self.canonical = of_result, canonical
         without = [row for row in rows if not row.needs_argument]
         self._by_request = {
             asked: [row for row in without if row.on_request == asked] for asked in (False, True)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
-from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
@@ -39,8 +38,14 @@ from streameval.render.text import numbers, shorten
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS
 from streameval.results.members import CalibrationMembers, add_members
-from streameval.results.names import PICTURES_BY_TASK
-from streameval.results.result import Report, SumsResult, metric_lines, of_moments, without_interval
+from streameval.results.result import (
+    PlotRequest,
+    Report,
+    SumsResult,
+    metric_lines,
+    of_moments,
+    without_interval,
+)
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
@@ -112,12 +117,11 @@ class Calibration(CalibrationMembers, SumsResult):
 
     TASK = "calibration"
     _DETAILS: ClassVar = {
-        "reliability": lambda result: result._columns_of_bins(),
-        "classes": lambda result: list(result.class_names) or None,
+        "reliability": lambda result, _: result._columns_of_bins(),
+        "classes": lambda result, _: list(result.class_names) or None,
         "labels": CLASS_DETAILS["labels"],
     }
     MADE_BY = "CalibrationAccumulator"
-    PICTURES = PICTURES_BY_TASK["calibration"]
 
     _config: CalibrationConfig
     _state: CalibrationSums
@@ -221,43 +225,20 @@ class Calibration(CalibrationMembers, SumsResult):
 
     _REPORT = Report(_sheet, findings=findings.of_calibration)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: Literal["reliability"] = "reliability",
-        label: str | None = None,
-    ) -> Axes:
-        """Draw a reliability diagram; needs matplotlib (``pip install streameval[plot]``).
-
-        Mean label over mean prediction of each occupied bin, the diagonal of perfect
-        calibration, and bars for the share of the examples in each bin.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : {"reliability"}
-            The picture.
-        label : str, optional
-            The name in a legend if several results share the axes; then only the line is drawn.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        one_of(kind, self.PICTURES, name="kind")
+    def _plot(self, request: PlotRequest) -> Axes:
         axes = plots.reliability(
             self._reliability(),
-            ax,
+            request.ax,
             title=f"expected calibration error {self.ece:.4f}",
-            label=label,
+            label=request.label,
             bars={"label": "share of the examples"},
             line="observed",
         )
-        if label is None:
+        if request.label is None:
             axes.legend(loc="upper left")
         return axes
+
+    PICTURES: ClassVar = {"reliability": _plot}
 
     def _by_class(self, _: float) -> ByClass:
         rows = self.TABLE.by_class

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from streameval.configs.names import nearest
-from streameval.configs.options import one_of, positive_integer
+from streameval.configs.options import one_of
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.classes import Label, class_position
@@ -28,7 +28,7 @@ from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue, with_options
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import Report, not_measured
+from streameval.results.result import PlotRequest, Report, not_measured
 from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
 
@@ -77,7 +77,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
     TASK = "binary"
     _DETAILS: ClassVar = CLASS_DETAILS
     MADE_BY = "PRCurveSketch"
-    PICTURES = Curve.PICTURES
     ALONE = "curves of classes show one state"
 
     _n: FixedPoint
@@ -289,43 +288,25 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         named = self._by(self.class_names).items()
         return "\n\n".join(f"class {name}\n{curve.explain()}" for name, curve in named)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: str = "pr",
-        label: str | None = None,
-        max_classes: int = 10,
-    ) -> Axes:
-        """Draw the curves of the classes; needs ``pip install streameval[plot]``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : str
-            As for `Curve.plot`.
-        label : str, optional
-            A name, before those of the classes in the legend.
-        max_classes : int
-            How many classes are drawn: those with the most positives.
-        """
-        one_of(kind, self.PICTURES, name="kind")
+    def _plot(self, request: PlotRequest) -> Axes:
+        """Draw the curves of the largest classes."""
         both = self._of_both_classes()
         if not both:
             message = "`plot` needs a class that some examples have and some have not."
             raise InvalidInputError(message)
-        axes, largest = ax, both[: positive_integer(max_classes, name="max_classes")]
+        axes, label, largest = request.ax, request.label, both[: request.max_classes]
         for of, curve in largest:
             # matplotlib reads text between dollars as mathematics
             name = shorten(of, 20).replace("$", r"\$")
             name = name if label is None else f"{label} {name}"
-            axes = curve.plot(axes, kind=kind, label=name)  # type: ignore[arg-type] # one of these
+            axes = curve.plot(axes, kind=request.kind, label=name)
         assert axes is not None  # noqa: S101 - tells the type checker: there is a class
         hidden = len(self) - len(largest)
         if hidden:
             axes.set_title(f"{axes.get_title()}, {len(largest)} of {len(self)} classes")
         return axes
+
+    PICTURES: ClassVar = dict.fromkeys(Curve.PICTURES, _plot)
 
     def _by_class(self, _: float) -> ByClass:
         named = self._by(self.class_names)

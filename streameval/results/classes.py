@@ -15,9 +15,9 @@ from streameval.results.result import Result
 
 PartT = TypeVar("PartT", bound=Result)
 
-CLASS_DETAILS: dict[str, Callable[[Any], Any]] = {
-    "classes": lambda result: list(result.class_names),
-    "labels": lambda result: None if result.class_names == result.labels else list(result.labels),
+CLASS_DETAILS: dict[str, Callable[[Any, float], Any]] = {
+    "classes": lambda result, _: list(result.class_names),
+    "labels": lambda one, _: None if one.class_names == one.labels else list(one.labels),
 }
 """The names of classes in JSON, and their labels if these differ."""
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import html as escaping
 import math
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR, ModelPair
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import UnknownMetricError
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, Marked, Section, Sheet, SheetColumn, share_bars
 from streameval.render.text import chance_title, intervals, numbers, printable
 from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
-from streameval.results.reading import Asked
+from streameval.results.reading import MemberAxis
 from streameval.results.result import Report, Result
 from streameval.results.tables import Form, TablePart, keyed, no_axis
 
@@ -29,7 +27,6 @@ DECIMALS = 4
 
 _MISSING = "(missing)"
 _DEFAULT_LEVEL = 0.95  # of tests, where no interval is shown
-_MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -43,8 +40,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     TASK = "collection"
     SIZE = ""
     MADE_BY = "Collection"
-    PICTURES = ()
-    _HAS_MEMBERS = True
+    PICTURES: ClassVar = {}
 
     _members: tuple[str, ...]
     _results: tuple[Any, ...]
@@ -115,39 +111,10 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Count the members."""
         return sum(1 for _ in self)
 
-    def _prepare_alike(self, results: Sequence[Any]) -> None:
-        """Compute for the members of results what reading the members of this one has computed."""
-        for own, *alike in zip(self._results, *(one._results for one in results), strict=True):
-            if isinstance(own, Result):
-                own._prepare_alike(alike)
+    def _by_name(self) -> Iterable[tuple[str, Any]]:
+        return zip(self._members, self._results, strict=True)
 
-    def leaves(self) -> dict[str, Any]:
-        """Map full names to the results that have no members, such as those of columns."""
-        pairs = zip(self._members, self._results, strict=True)
-        return dict(leaf for name, result in pairs for leaf in flattened(name, result))
-
-    def as_dict(
-        self, *, per_class: bool = False, bounds: bool = False, level: float = 0.0
-    ) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger, named ``member/metric``.
-
-        If the result of a user-defined class is itself a number, it has the name of its member.
-        The arguments are as for other results.
-        """
-        flat: dict[str, int | float] = {}
-        for name, result in self.leaves().items():
-            if isinstance(result, Result):
-                numbers: Any = result.as_dict(per_class=per_class, bounds=bounds, level=level)
-            else:
-                numbers = result.as_dict() if hasattr(result, "as_dict") else result
-            if isinstance(numbers, Mapping):
-                items = numbers.items()
-                flat |= {f"{name}{SEPARATOR}{metric}": value for metric, value in items}
-            else:
-                flat[name] = numbers
-        return flat
-
-    def laid_out(self, per: str | None, form: Form) -> TablePart:
+    def _laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table`: rows after the names of their members, or one wide row of all."""
         if per is None and form.shape == "wide":
             numbers = self.as_dict(bounds=form.bounds, level=form.level)
@@ -162,6 +129,8 @@ class CollectionResult(Result, Mapping[str, Any]):
             held = owners
         return keyed(held, per, "member", form)
 
+    _MEMBERS = MemberAxis(_by_name, _laid_out)
+
     def _sheets(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the sheets of the members, each shared one once."""
         if self.has_models:
@@ -173,6 +142,13 @@ class CollectionResult(Result, Mapping[str, Any]):
 
     _REPORT = Report(_sheets)
 
+    def _comparison(self, level: float) -> dict[str, Any] | None:
+        if not self.has_models:
+            return None
+        return self.comparison(level=level or _DEFAULT_LEVEL).as_dict()
+
+    _DETAILS: ClassVar = {"comparison": _comparison}
+
     @property
     def has_models(self) -> bool:
         """Whether the members are the pairs of three or more models, which are shown together."""
@@ -182,60 +158,9 @@ class CollectionResult(Result, Mapping[str, Any]):
 
         return is_comparable(self._pairs, self._results)
 
-    def meaning(self, name: str) -> str:
-        """Explain what a metric of a member means."""
-        inner, own = self._found(MetricName(name))
-        text: str = inner.meaning(own.name)
-        return text
-
-    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
-        """Build the JSON object of the result: the members one by one."""
-        leaves = self.leaves().items()
-        members = {name: inner.entries(level, bounds=bounds) for name, inner in leaves}
-        metrics = {
-            f"{name}{SEPARATOR}{metric}": value
-            for name, member in members.items()
-            for metric, value in member["metrics"].items()
-        }
-        found = {**self.subject(), "metrics": metrics, "level": level, "members": members}
-        if self.has_models:
-            found["comparison"] = self.comparison(level=level or _DEFAULT_LEVEL).as_dict()
-        return found
-
     def __repr__(self) -> str:
         """Show the result of each member on one line."""
         return f"CollectionResult({dict(self.items())})"
-
-    def _repr_html_(self) -> str:
-        parts = (
-            f"<h4>{escaping.escape(title)}</h4>{_html(result)}" for title, result in self.titled()
-        )
-        return f"<div>{''.join(parts)}</div>"
-
-    def _asked(
-        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Asked:
-        """Find a metric of a member, whose result must have a table."""
-        inner, own = self._found(metric)
-        if not isinstance(inner, Result):  # of a user-defined class
-            name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
-            raise InvalidInputError("has a result without a table of metrics", argument=name)
-        return inner._asked(own, args, options)
-
-    def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
-        """Find the result of the member named by a metric, and the metric within it."""
-        leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
-        if match is None or match[1] not in leaves:
-            raise self._unknown(metric.name)
-        return leaves[match[1]], attrs.evolve(metric, name=match[2])
-
-
-def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
-    """List the results within one, by full names; the result itself if it has no members."""
-    if not isinstance(result, Result):  # of a user-defined class
-        return [(name, result)]
-    leaves = result.leaves().items()
-    return [(f"{name}{SEPARATOR}{path}" if path else name, one) for path, one in leaves]
 
 
 def _sheet(result: Any, level: float, max_classes: int) -> Sheet:
@@ -243,12 +168,6 @@ def _sheet(result: Any, level: float, max_classes: int) -> Sheet:
     if isinstance(result, Result):
         return result._REPORT.sheet(result, level, max_classes)
     return [printable(str(result))]
-
-
-def _html(result: Any) -> str:
-    if isinstance(result, Result):
-        return result._repr_html_()
-    return f"<pre>{escaping.escape(str(result))}</pre>"
 
 
 def line_sheet(

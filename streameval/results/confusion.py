@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics import confusion_table as functions
@@ -27,9 +26,9 @@ from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
 from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
-from streameval.results.names import PICTURES_BY_TASK, MetricName
+from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import Report
+from streameval.results.result import PlotRequest, Report
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:
@@ -109,10 +108,9 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     """
 
     TABLE = functions.TABLE
-    _DETAILS: ClassVar = {**CLASS_DETAILS, "matrix": lambda result: result.matrix.tolist()}
+    _DETAILS: ClassVar = {**CLASS_DETAILS, "matrix": lambda result, _: result.matrix.tolist()}
     TASK = "classification"
     MADE_BY = "ConfusionAccumulator"
-    PICTURES = PICTURES_BY_TASK["classification"]
     ALONE = "a matrix shows one state"
 
     _source: LabelCounts  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -276,38 +274,17 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         """The scalar metrics that are defined for these labels, in the order of the report."""
         return tuple(row.name for row in self._metrics)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: Literal["matrix"] = "matrix",
-        label: str | None = None,
-        normalize: bool = True,
-    ) -> Axes:
-        """Draw the matrix; needs matplotlib (``pip install streameval[plot]``).
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : {"matrix"}
-            The picture.
-        label : str, optional
-            A name, for the title.
-        normalize : bool
-            Whether to color by the share of the true class; the written numbers are always counts.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        one_of(kind, self.PICTURES, name="kind")
+    def _plot(self, request: PlotRequest) -> Axes:
         if self.matrix.ndim == 3:
             raise InvalidInputError(
                 "draws one matrix; multilabel counts have one a label", argument="plot"
             )
-        title = f"{'' if label is None else f'{label}, '}accuracy {self.accuracy:.4f}"
-        return plots.matrix(Matrix(self.class_names, self.matrix), ax, title, normalize=normalize)
+        name = "" if request.label is None else f"{request.label}, "
+        title = f"{name}accuracy {self.accuracy:.4f}"
+        drawn = Matrix(self.class_names, self.matrix)
+        return plots.matrix(drawn, request.ax, title, normalize=request.normalize)
+
+    PICTURES: ClassVar = {"matrix": _plot}
 
     def measured(self) -> tuple[str, ...]:
         """List the metrics of the best k scores, and means over examples."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from streameval.configs.calibration import number_of_bins
 from streameval.configs.names import as_names
-from streameval.configs.options import fraction, one_of
+from streameval.configs.options import fraction
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
@@ -40,9 +40,9 @@ from streameval.results.curve_metrics import (
 )
 from streameval.results.members import CurveMembers, add_members
 from streameval.results.metric_values import with_options
-from streameval.results.names import PICTURES_BY_TASK, MetricName
+from streameval.results.names import MetricName
 from streameval.results.reading import Number
-from streameval.results.result import Report, Result
+from streameval.results.result import PlotRequest, Report, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -126,20 +126,16 @@ class Curve(CurveMembers, Result):
     TABLE = CURVE_METRICS
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
-    PICTURES = PICTURES_BY_TASK["binary"]
 
     _table: CellTable
     _skipped: FixedPoint
 
-    @classmethod
-    def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
-        """Compute the areas of all curves at once, if a metric needs them."""
-        if any(metric.name in ("roc_auc", "gini") for metric in metrics):
-            note_areas([one._table for one in results])
-
-    def _prepare_alike(self, results: Sequence[Any]) -> None:
-        """Compute the areas of all curves at once, if the area of this one has been read."""
-        if self._table.areas:
+    def _prepare(self, results: Sequence[Any], metrics: Sequence[MetricName] | None = None) -> None:
+        """Compute the areas of all curves at once, if a metric needs them, or this one has its."""
+        is_needed = bool(self._table.areas)
+        if metrics is not None:
+            is_needed = any(metric.name in ("roc_auc", "gini") for metric in metrics)
+        if is_needed:
             note_areas([one._table for one in results])
 
     @property
@@ -643,52 +639,35 @@ class Curve(CurveMembers, Result):
         rows = (row for row in self.TABLE.listed(self) if not row.is_count)
         return {row.name: row.value(self) for row in rows}
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: Literal["pr", "roc", "det", "reliability", "score"] = "pr",
-        label: str | None = None,
-    ) -> Axes:
-        """Draw the curve with its band of bounds; needs ``pip install streameval[plot]``.
+    def _plot_scores(self, request: PlotRequest) -> Axes:
+        return plots.scores(curve_lines.score_shares(self._table), request.ax, label=request.label)
 
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : str
-            Precision against recall, true against false positive rate ("roc"), false negative
-            against false positive rate on normal scales ("det"), observed rate against score
-            ("reliability", in 15 bins of equal width, or of equal weight where one would hold 90%
-            of it), or the scores of both classes ("score").
-        label : str, optional
-            The name of the curve in a legend, if several share the axes.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        one_of(kind, self.PICTURES, name="kind")
-        if kind == "score":
-            return plots.scores(curve_lines.score_shares(self._table), ax, label=label)
-        if kind == "reliability":
-            if self._table.scale != "probability":
-                raise InvalidInputError(
-                    '"reliability" needs probabilities, not ',
-                    Named("scores", '"real"'),
-                    argument="kind",
-                )
-            diagram = self._reliability()
-            return plots.reliability(
-                diagram,
-                ax,
-                title="Reliability, and the examples in each bin"
-                if diagram.share is not None
-                else f"Reliability, in bins of {brief(diagram.weight.mean())} examples",
-                label=label,
-                bars={"alpha": 0.6},
+    def _plot_reliability(self, request: PlotRequest) -> Axes:
+        if self._table.scale != "probability":
+            raise InvalidInputError(
+                '"reliability" needs probabilities, not ',
+                Named("scores", '"real"'),
+                argument="kind",
             )
-        return plots.lines(self.lines(kind), ax, label=label)
+        diagram = self._reliability()
+        return plots.reliability(
+            diagram,
+            request.ax,
+            title="Reliability, and the examples in each bin"
+            if diagram.share is not None
+            else f"Reliability, in bins of {brief(diagram.weight.mean())} examples",
+            label=request.label,
+            bars={"alpha": 0.6},
+        )
+
+    def _plot_line(self, request: PlotRequest) -> Axes:
+        return plots.lines(self.lines(request.kind), request.ax, label=request.label)
+
+    PICTURES: ClassVar = {
+        **dict.fromkeys(("pr", "roc", "det"), _plot_line),
+        "reliability": _plot_reliability,
+        "score": _plot_scores,
+    }
 
     def lines(self, kind: str) -> Lines:
         """Trace a line of `kind`; None unless both classes occur."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar
 
+from streameval.configs.collection import SEPARATOR
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
 from streameval.render.sheets import (
@@ -34,8 +35,11 @@ class ExportedResult(ReadResult):
 
     _SHAPE: ClassVar[Shape] = "long"
     """The shape of a table without `per`."""
-    _DETAILS: ClassVar[Mapping[str, Callable[[Any], Any]]] = {}
-    """The entries of the JSON object besides metrics and items; one that is None is left out."""
+    _DETAILS: ClassVar[Mapping[str, Callable[[Any, float], Any]]] = {}
+    """The entries of the JSON object besides metrics and items, each from the result and the level.
+
+    One that is None is left out.
+    """
 
     def as_dict(
         self, *, per_class: bool = False, bounds: bool = False, level: float = 0.0
@@ -53,6 +57,9 @@ class ExportedResult(ReadResult):
             The level of the sampling intervals to add, in [0, 1), as ``recall_interval_low`` and
             ``recall_interval_high``; 0 leaves them out.
         """
+        if self._MEMBERS is not None:
+            options = {"per_class": per_class, "bounds": bounds, "level": level}
+            return dict(pair for leaf in self.leaves().items() for pair in _flat(*leaf, options))
         named = self._whole(level).named(bounds=bounds)
         axes = self._axes() if per_class else {}
         for read in (axes[per] for per in _NAMED if per in axes):
@@ -152,6 +159,8 @@ class ExportedResult(ReadResult):
 
     def laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table` in a form."""
+        if self._MEMBERS is not None:
+            return self._MEMBERS.laid_out(self, per, form)
         if per is None:
             return self._whole(form.level).laid_out(form)
         axes = self._axes()
@@ -169,6 +178,8 @@ class ExportedResult(ReadResult):
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Build the JSON object of the result, with certified intervals if requested or open."""
+        if self._MEMBERS is not None:
+            return self._member_entries(level, bounds=bounds)
         readings = self.readings(level)
         bounds = bounds or any(reading.is_open for reading in readings.values())
         sampling = {name: reading.sampling for name, reading in readings.items()}
@@ -180,6 +191,18 @@ class ExportedResult(ReadResult):
             "level": level,
             **self._details(level, bounds=bounds),
         }
+
+    def _member_entries(self, level: float, *, bounds: bool) -> dict[str, Any]:
+        """Build the JSON object of a result of members, one by one."""
+        leaves = self.leaves().items()
+        members = {name: inner.entries(level, bounds=bounds) for name, inner in leaves}
+        metrics = {
+            f"{name}{SEPARATOR}{metric}": value
+            for name, member in members.items()
+            for metric, value in member["metrics"].items()
+        }
+        found = {**self.subject(), "metrics": metrics, "level": level, "members": members}
+        return found | self._details(level, bounds=bounds)
 
     def subject(self) -> dict[str, Any]:
         """Return the entries of the JSON object about the data: how much was counted."""
@@ -205,6 +228,17 @@ class ExportedResult(ReadResult):
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
         """Build the other entries of the JSON object, the last of them about the items."""
-        found = {name: read(self) for name, read in self._DETAILS.items()}
+        found = {name: read(self, level) for name, read in self._DETAILS.items()}
         items = {} if self._PER_ITEM is None else self._PER_ITEM.entries(self, level, bounds=bounds)
         return {name: entry for name, entry in found.items() if entry is not None} | items
+
+
+def _flat(name: str, result: Any, options: Mapping[str, Any]) -> Iterable[tuple[str, int | float]]:
+    """List the numbers of a member by full names; a user-defined result may itself be a number."""
+    if isinstance(result, ExportedResult):
+        numbers: Any = result.as_dict(**options)
+    else:
+        numbers = result.as_dict() if hasattr(result, "as_dict") else result
+    if not isinstance(numbers, Mapping):
+        return [(name, numbers)]
+    return [(f"{name}{SEPARATOR}{metric}", value) for metric, value in numbers.items()]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 
 from streameval.configs.curve import GroupedConfig
-from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.metrics.bounded import Bounded
@@ -19,8 +18,7 @@ from streameval.render import plots
 from streameval.render.blocks import ByClass, Spread
 from streameval.render.text import plural
 from streameval.results import findings
-from streameval.results.names import PICTURES_BY_TASK
-from streameval.results.result import Report, SumsResult
+from streameval.results.result import PlotRequest, Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables
 
@@ -77,7 +75,6 @@ class GroupedCurves(SumsResult):
 
     TASK = "grouped"
     MADE_BY = "GroupedAUC"
-    PICTURES = PICTURES_BY_TASK["grouped"]
 
     _state: GroupTables
     _config: GroupedConfig
@@ -134,32 +131,7 @@ class GroupedCurves(SumsResult):
             "roc_auc_high": areas.high.copy(),
         }
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: Literal["groups"] = "groups",
-        label: str | None = None,
-    ) -> Axes:
-        """Draw how the AUCs of the groups are spread; needs ``pip install streameval[plot]``.
-
-        The plot shows the share of the weight in each bin of the AUC, without groups of one class,
-        and the mean with its certified interval.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : {"groups"}
-            The picture.
-        label : str, optional
-            The name in a legend if several results share the axes.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        one_of(kind, self.PICTURES, name="kind")
+    def _plot(self, request: PlotRequest) -> Axes:
         held = self._areas.is_defined
         if not held.any():
             raise InvalidInputError("needs a group with examples of both classes", argument="plot")
@@ -168,11 +140,13 @@ class GroupedCurves(SumsResult):
         return plots.spread(
             np.histogram(self._areas.auc[held], _BINS, (0.0, 1.0), weights=weights / weights.sum()),
             self.gauc,
-            ax,
+            request.ax,
             up=_SHARES[weight],
             title=f"{self.n_averaged:,} groups",
-            label=label,
+            label=request.label,
         )
+
+    PICTURES: ClassVar = {"groups": _plot}
 
     def _remark(self) -> str:
         weight = self._config.group_weight

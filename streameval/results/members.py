@@ -6,11 +6,10 @@ read `members.pyi`, which is generated from the rows; a test compares them.
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from streameval.metrics.table import Metric
-from streameval.results.metric_values import MetricValue
+from streameval.results.metric_values import RowMember
 
 
 class RowMembers:
@@ -35,31 +34,6 @@ def add_members(cls: type[Any]) -> None:
         may_lack = row.measured or row.absent or "_attribute" in vars(cls)
         is_direct = not may_lack and (bool(row.averages) or not row.arguments)
         setattr(cls, row.name, RowMember(row, is_direct=is_direct))
-
-
-class RowMember(property):
-    """An attribute that reads a metric, or the method of a metric with arguments.
-
-    Parameters
-    ----------
-    row : Metric
-        The row.
-    is_direct : bool
-        Whether the metric is a number that every result of the class has.
-    """
-
-    def __init__(self, row: Metric, *, is_direct: bool) -> None:
-        value, name = row.value, row.name
-
-        def read(result: Any) -> Any:
-            if not is_direct:
-                return result._attribute(name)
-            if row.averages:
-                return MetricValue(partial(value, result._source))
-            return value(result._source)
-
-        super().__init__(read)
-        self.__doc__ = row.meaning
 
 
 def _is_by_hand(cls: type[Any], name: str) -> bool:

@@ -23,6 +23,7 @@ from streameval.configs.names import unknown_arguments
 from streameval.inputs.classes import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import Average
+from streameval.metrics.table import Metric
 
 Floats = npt.NDArray[np.float64]
 Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"] | Sequence[float]
@@ -104,6 +105,31 @@ class MetricValue(Bounded, Generic[CallT_co]):
     def __reduce__(self) -> tuple[Any, ...]:
         usual = self._usual
         return usual.__reduce__() if isinstance(usual, Bounded) else (float, (usual,))
+
+
+class RowMember(property):
+    """An attribute that reads a metric, or the method of a metric with arguments.
+
+    Parameters
+    ----------
+    row : Metric
+        The row.
+    is_direct : bool
+        Whether the metric is a number that every result of the class has.
+    """
+
+    def __init__(self, row: Metric, *, is_direct: bool) -> None:
+        value, name = row.value, row.name
+
+        def read(result: Any) -> Any:
+            if not is_direct:
+                return result._attribute(name)
+            if row.averages:
+                return MetricValue(partial(value, result._source))
+            return value(result._source)
+
+        super().__init__(read)
+        self.__doc__ = row.meaning
 
 
 class _WithOptions(property):

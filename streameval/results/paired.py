@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -36,8 +36,11 @@ from streameval.metrics.table import (
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.reading import Number
-from streameval.results.result import Report, SumsResult
+from streameval.results.result import PlotRequest, Report, SumsResult, draw_metrics
 from streameval.states.paired import LARGEST_LOSS, PairedCounts, PairedSums
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _WHY_NONE = "fractional weights have none"
 _IS_TEST = "it is a test itself"
@@ -263,10 +266,13 @@ class PairedResult(PairedResultMembers, SumsResult):
         assert state.pairs is not None  # noqa: S101 - for areas they are kept
         return Areas.of(state.pairs, config.scale)
 
-    def _drawn(self) -> list[str]:
-        """Name the differences: of the accuracies, except beside errors, and of the measures."""
+    def _plot(self, request: PlotRequest) -> Axes:
+        """Draw the differences: of the accuracies, except beside errors, and of the measures."""
         names = [name for name in self.readable() if name.endswith("difference")]
-        return names if self._config.classes is not None else names[-len(self._config.measures) :]
+        shown = names if self._config.classes is not None else names[-len(self._config.measures) :]
+        return draw_metrics(self, request, shown)
+
+    PICTURES: ClassVar = {"metrics": _plot}
 
     def _n_rows(self, a: int, b: int) -> Number:
         number: Number = self._state.outcomes.to_numbers()[a, b].item()

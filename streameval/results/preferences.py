@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.names import nearest
-from streameval.configs.options import one_of
 from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.classes import Label, class_position
@@ -35,9 +34,9 @@ from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
-from streameval.results.names import PICTURES_BY_TASK, MetricName
+from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import Report, SumsResult, sizes_of
+from streameval.results.result import PlotRequest, Report, SumsResult, sizes_of
 from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
 from streameval.states.preferences import PreferenceCounts
 
@@ -75,12 +74,11 @@ class Preferences(PreferencesMembers, SumsResult):
     """
 
     TASK = "preferences"
-    PICTURES = PICTURES_BY_TASK["preferences"]
     MADE_BY = "PreferencesAccumulator"
     _DETAILS: ClassVar = {
-        "models": lambda result: list(result.models),
-        "matrix": lambda result: result.matrix.tolist(),
-        "ties": lambda result: result.ties.tolist(),
+        "models": lambda result, _: list(result.models),
+        "matrix": lambda result, _: result.matrix.tolist(),
+        "ties": lambda result, _: result.ties.tolist(),
     }
 
     _state: PreferenceCounts
@@ -125,47 +123,22 @@ class Preferences(PreferencesMembers, SumsResult):
         """
         return dict(zip(self.models, self._strengths.values.tolist(), strict=True))
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: Literal["ratings"] = "ratings",
-        level: float = 0.95,
-        label: str | None = None,
-    ) -> Axes:
-        """Draw the strengths on the scale of Elo; needs ``pip install streameval[plot]``.
-
-        A strength s is the rating ``400 log10(s) + 1000``. Models without a finite strength are
-        left out, and arrows are intervals without a limit.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : {"ratings"}
-            The picture.
-        level : float
-            The level of the sampling intervals, in [0, 1).
-        label : str, optional
-            The name in a legend, if several results share the axes.
-
-        Returns
-        -------
-        matplotlib Axes
-        """
-        one_of(kind, self.PICTURES, name="kind")
-        readings = self._each(level)
+    def _plot(self, request: PlotRequest) -> Axes:
+        """Draw the finite strengths on the scale of Elo."""
+        readings = self._each(request.level)
         ratings = {str(one): _rating(readings[one]["bradley_terry"]) for one in self._ranked}
         shown = {name: one for name, one in ratings.items() if math.isfinite(one.value)}
         if not shown:
             raise InvalidInputError("needs models with finite strengths", argument="plot")
         return plots.dots(
             shown,
-            ax,
+            request.ax,
             across="rating on the scale of Elo",
-            title=f"{plural(self.n, 'comparison')}, {100.0 * level:.6g}% intervals",
-            label=label,
+            title=f"{plural(self.n, 'comparison')}, {100.0 * request.level:.6g}% intervals",
+            label=request.label,
         )
+
+    PICTURES: ClassVar = {"ratings": _plot}
 
     def __repr__(self) -> str:
         """Show the size on one line."""

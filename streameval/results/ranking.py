@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -17,7 +17,7 @@ from streameval.configs.cached import Cached, OnDemand
 from streameval.configs.measures.names import Measure, measure
 from streameval.configs.measures.requested import QueryQuantile, measured
 from streameval.configs.measures.table import MEASURES, MeasureRow
-from streameval.configs.options import finite_number, one_of
+from streameval.configs.options import finite_number
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
@@ -42,9 +42,9 @@ from streameval.render.blocks import Dots
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.clusters import StandardErrors
-from streameval.results.names import PICTURES_BY_TASK, MetricName
+from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import Report, Result
+from streameval.results.result import PlotRequest, Report, Result
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.cells import Cells
 from streameval.states.queries import listed_weights, weights_of
@@ -220,7 +220,6 @@ class Ranking(Result, Mapping[str, Bounded]):
     TASK = "ranking"
     MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
-    PICTURES = PICTURES_BY_TASK["ranking"]
     TERMS = (
         "Measures are means over queries, where R is the number of relevant documents known, "
         "retrieved or not, and r_1 < r_2 < ... are the ranks of those retrieved."
@@ -547,42 +546,34 @@ class Ranking(Result, Mapping[str, Bounded]):
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
         return ItemAxis(keys, {name: Readings(column) for name, column in columns.items()})
 
-    _PER_ITEM = PerItem("query", _queries, exists=lambda result: result.has_queries)
+    def _of_queries(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked | None:
+        """Find a measure or a quantile by any of its names."""
+        name = str(metric)
+        if name not in self._rows:
+            if name not in self:
+                return None
+            if self._quantile_of(name) is not None:
+                return Asked(self, self._row_of(name), args, options)
+            name = measure(name).name
+        return self._asked_of_all(MetricName(name), args, options)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: Literal["measures"] = "measures",
-        level: float = 0.95,
-        label: str | None = None,
-    ) -> Axes:
-        """Draw the mean of each measure; needs ``pip install streameval[plot]``.
+    _PER_ITEM = PerItem("query", _queries, lambda one: one.has_queries, asked=_of_queries)
 
-        Points have whiskers for the sampling intervals, and broad bars for the certified ones.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : {"measures"}
-            The picture.
-        level : float
-            The level of the sampling intervals, in [0, 1).
-        label : str, optional
-            The name in a legend, if several results share the axes.
-        """
-        one_of(kind, self.PICTURES, name="kind")
+    def _plot(self, request: PlotRequest) -> Axes:
         if all(map(math.isnan, self.values())):
             raise InvalidInputError("needs a query that was counted", argument="plot")
         return plots.dots(
-            self._measured(level),
-            ax,
+            self._measured(request.level),
+            request.ax,
             across="mean over the queries",
-            title=f"{self.n_queries:,} queries, {100.0 * level:.6g}% intervals",
-            label=label,
+            title=f"{self.n_queries:,} queries, {100.0 * request.level:.6g}% intervals",
+            label=request.label,
             is_share=_is_share,
         )
+
+    PICTURES: ClassVar = {"measures": _plot}
 
     def __repr__(self) -> str:
         """Show size and measures on one line."""
@@ -640,19 +631,6 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _is_whole(self) -> bool:
         """Whether the weight of every query is whole."""
         return self._state.n.is_whole and self._state.missing.is_whole
-
-    def _asked(
-        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Asked:
-        """Find a measure or a quantile by any of its names, or a count."""
-        name = str(metric)
-        if name in self._rows:
-            metric = MetricName(name)
-        elif name in self:
-            if self._quantile_of(name) is not None:
-                return Asked(self, self._row_of(name), args, options)
-            metric = MetricName(measure(name).name)
-        return super()._asked(metric, args, options)
 
     def _sizes(self) -> str:
         counts = [plural(self.n_queries, "query", "queries")]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
@@ -20,9 +21,11 @@ from streameval.metrics.table import UNLIMITED, Metric, Reading, Table, average_
 from streameval.results.clusters import Clusters
 from streameval.results.metric_values import MetricValue
 from streameval.results.names import MetricName, metric_name
-from streameval.results.tables import PerItem
+from streameval.results.tables import Form, PerItem, TablePart
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from streameval.results.result import Result
 
 
@@ -41,7 +44,7 @@ def over_leaves(make: type[Any]) -> Callable[[CallableT], CallableT]:
     def over_own(own: Any) -> Any:
         @wraps(own)
         def over_all(self: ReadResult, *args: Any, **options: Any) -> Any:
-            if not self._HAS_MEMBERS:
+            if self._MEMBERS is None:
                 return own(self, *args, **options)
             found = [
                 (leaf, getattr(one, own.__name__)(*args, **options))
@@ -54,6 +57,39 @@ def over_leaves(make: type[Any]) -> Callable[[CallableT], CallableT]:
         return over_all
 
     return over_own
+
+
+@attrs.frozen
+class MemberAxis:
+    """The results that a class of results consists of: members, slices or panes.
+
+    Parameters
+    ----------
+    named : function of result
+        Lists them by name, as names of metrics begin: ``member/recall``, ``country=DE/recall``.
+    laid_out : function of result, items and form
+        Lays out the table of the result.
+    whole : function of result, optional
+        Returns the result of all rows, whose headline is that of each; by default each has its own.
+    picture : function of result and request, optional
+        Draws a metric of each.
+    """
+
+    named: Callable[[Any], Iterable[tuple[str, Any]]]
+    laid_out: Callable[[Any, str | None, Form], TablePart]
+    whole: Callable[[Any], Any] | None = None
+    picture: Callable[[Any, Any], Axes] | None = None
+
+
+_MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator
+
+
+def flattened(name: str, result: Any) -> list[tuple[str, Any]]:
+    """List the results within one, by full names; the result itself if it has no members."""
+    if not isinstance(result, ReadResult):  # of a user-defined class
+        return [(name, result)]
+    leaves = result.leaves().items()
+    return [(f"{name}{SEPARATOR}{path}" if path else name, one) for path, one in leaves]
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
@@ -78,8 +114,8 @@ class ReadResult(Cached, Comparable):
 
     _PER_ITEM: ClassVar[PerItem | None] = None
     """The items that a result of this class consists of, if there are any."""
-    _HAS_MEMBERS: ClassVar[bool] = False
-    """Whether such results consist of others, which have the metrics: their leaves."""
+    _MEMBERS: ClassVar[MemberAxis | None] = None
+    """The results that one of this class consists of, which have the metrics, if it does."""
 
     @property
     def _source(self) -> Any:
@@ -94,7 +130,9 @@ class ReadResult(Cached, Comparable):
 
     def leaves(self) -> dict[str, Any]:
         """Map full names to the results without members; that of such a result itself is ""."""
-        return {"": self}
+        if self._MEMBERS is None:
+            return {"": self}
+        return dict(leaf for pair in self._MEMBERS.named(self) for leaf in flattened(*pair))
 
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Yield each leaf once, after the names that share it."""
@@ -263,7 +301,11 @@ class ReadResult(Cached, Comparable):
 
     def meaning(self, name: str) -> str:
         """Explain what a metric means."""
-        return self._rows[name].meaning
+        if self._MEMBERS is None:
+            return self._rows[name].meaning
+        inner, own = self._member(MetricName(name))
+        text: str = inner.meaning(own.name)
+        return text
 
     @over_leaves(list)
     def readable(self) -> list[str]:
@@ -274,9 +316,15 @@ class ReadResult(Cached, Comparable):
         rows = (row for row in self._rows.values() if row.needs_argument)
         return [*self._applicable(), *(row.typed for row in rows if not self._why_absent(row.name))]
 
-    @over_leaves(tuple)
     def headline(self) -> tuple[str, ...]:
-        """Choose the headline metrics."""
+        """Choose the headline metrics, which panes share with all rows."""
+        if self._MEMBERS is None or self._MEMBERS.whole is None:
+            return self._headline()
+        whole = self._MEMBERS.whole(self)
+        return whole.headline() if isinstance(whole, ReadResult) else ()
+
+    @over_leaves(tuple)
+    def _headline(self) -> tuple[str, ...]:
         names = self._names()
         chosen = (row.name for row in self._rows.headline)
         return tuple(name for name in chosen if name in names) or tuple(names[:2])
@@ -317,6 +365,8 @@ class ReadResult(Cached, Comparable):
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
     ) -> Asked:
         """Find what a name asks for: whose metric it is, its row, and its arguments."""
+        if self._MEMBERS is not None:
+            return self._asked_of_member(metric, args, options)
         axis = self._PER_ITEM
         of_item = axis and axis.asked(self, metric, args, options)
         return of_item or self._asked_of_all(metric, args, options)
@@ -328,7 +378,8 @@ class ReadResult(Cached, Comparable):
         options: Mapping[str, Any] = _NO_OPTIONS,
     ) -> Asked:
         """Find a metric of the result itself."""
-        row, call = self._rows.get(metric.name), None
+        name = metric.name if args or options else self._rows.canonical(metric.name)
+        row, call = self._rows.get(name), None
         if row is None and metric.call is not None and not (args or options):
             row, call = self._rows.get(metric.call[0]), metric.call
         is_called = call is not None and row is not None and row.needs_argument
@@ -348,6 +399,23 @@ class ReadResult(Cached, Comparable):
             return Asked(self, row, (float(call[1]),), is_within=True)
         except ValueError:
             raise UnknownMetricError(f"{metric.name!r}: {call[1]!r} is not a number.") from None
+
+    def _asked_of_member(
+        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
+    ) -> Asked:
+        """Find a metric of a member, whose result must have a table."""
+        inner, own = self._member(metric)
+        if not isinstance(inner, ReadResult):  # of a user-defined class
+            name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
+            raise InvalidInputError("has a result without a table of metrics", argument=name)
+        return inner._asked(own, args, options)
+
+    def _member(self, metric: MetricName) -> tuple[Any, MetricName]:
+        """Find the result of the member named by a metric, and the metric within it."""
+        leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
+        if match is None or match[1] not in leaves:
+            raise self._unknown(metric.name)
+        return leaves[match[1]], attrs.evolve(metric, name=match[2])
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError for an unknown metric; new classes may still appear."""
@@ -445,12 +513,19 @@ class ReadResult(Cached, Comparable):
         """Compute all of these metrics."""
         return {name: self._number(name) for name in self._names()}
 
-    @classmethod
-    def _prepare(cls, results: Sequence[Any], metrics: Sequence[MetricName]) -> None:
-        """Compute what reading metrics of several results needs, where that is faster at once."""
+    def _prepare(self, results: Sequence[Any], metrics: Sequence[MetricName] | None = None) -> None:
+        """Compute for results like this one what metrics need, where that is faster at once.
 
-    def _prepare_alike(self, results: Sequence[Any]) -> None:
-        """Compute for results what reading this one has computed, where that is faster at once."""
+        By default, it is what reading this one has computed, or its members.
+        """
+        if self._MEMBERS is None or metrics is not None:
+            return
+        members = zip(
+            self.leaves().values(), *(one.leaves().values() for one in results), strict=True
+        )
+        for own, *alike in members:
+            if isinstance(own, ReadResult):
+                own._prepare(alike)
 
     def with_clusters(self, clusters: Clusters | None) -> Self:
         """Give the result clustered intervals; None for those of independent rows."""

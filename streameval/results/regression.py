@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, ClassVar, cast
@@ -34,8 +34,6 @@ from streameval.metrics.table import (
 )
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
-from streameval.results.names import MetricName
-from streameval.results.reading import Asked
 from streameval.results.result import Report, SumsResult, not_measured, of_moments, without_interval
 from streameval.states.regression import ErrorSums, MeasuredSums
 
@@ -195,34 +193,32 @@ class Regression(RegressionMembers, SumsResult):
         """The state of an accumulator with measures."""
         return cast("MeasuredSums", self._state)
 
-    def _own_name(self, name: str) -> str:
-        """Return the canonical name of a measure, or the name itself."""
-        if name in self.TABLE and name not in ERROR_MEASURES:
-            return name
-        try:
-            return parsed(name).name
-        except InvalidInputError:
-            return name
-
     def _unknown(self, name: str) -> UnknownMetricError:
-        family = self._own_name(name).partition("(")[0]
+        family = _own_name(name).partition("(")[0]
         row = ERROR_MEASURES.get(family)
         if row is not None and not (row.has_sketch and self._config.has_sketch):
             return UnknownMetricError(*not_measured(name))
         return super()._unknown(name)
 
-    def _asked(
-        self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
-    ) -> Asked:
-        """Find a metric, or a requested measure by any of its names."""
-        own = self._own_name(metric.name)
-        if own in self._config.measures and not (args or options):
-            metric = attrs.evolve(metric, name=own)
-        return super()._asked(metric, args, options)
-
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
         return f"Regression({', '.join(numbers)})"
+
+
+def _requested_name(measures: Sequence[str], name: str) -> str:
+    """Return the canonical name of a requested measure, or the name itself."""
+    own = _own_name(name)
+    return own if own in measures else name
+
+
+def _own_name(name: str) -> str:
+    """Return the canonical name of a measure, or the name itself."""
+    if name in Regression.TABLE and name not in ERROR_MEASURES:
+        return name
+    try:
+        return parsed(name).name
+    except InvalidInputError:
+        return name
 
 
 @lru_cache(maxsize=1024)
@@ -236,7 +232,11 @@ def rows_with(config: RegressionConfig) -> Table:
         usual = [without_interval(row) for row in usual]
     if config.has_sketch:
         usual = [_from_sketch(row) if row.certified else row for row in usual]
-    return Table(*usual, *map(_requested, map(parsed, measures)))
+    return Table(
+        *usual,
+        *map(_requested, map(parsed, measures)),
+        canonical=partial(_requested_name, measures),
+    )
 
 
 def _requested(one: ErrorMeasure) -> Metric:

@@ -204,9 +204,8 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         name, of = MetricName(metric.name), metric.of
         if of is not None and of not in AVERAGES:
             return self._output(of)._asked(name, args, options)
-        own = self._outputs[0]._own_name(metric.name)
-        if own in self._config.measures and not (args or options.keys() - {"multioutput"}):
-            name = MetricName(own)
+        if not (args or options.keys() - {"multioutput"}):
+            name = MetricName(self._rows.canonical(metric.name))
         asked = self._asked_of_all(name, args, options)
         return asked if of is None else attrs.evolve(asked, options={"multioutput": of})
 
@@ -250,7 +249,8 @@ _AVERAGES = dict(
 @lru_cache(maxsize=1024)
 def _averaged_rows(config: RegressionConfig) -> Table:
     """Make the rows of one output those of means, which have no sampling intervals."""
-    return Table(*map(_averaged_row, rows_with(config).values()))
+    rows = rows_with(config)
+    return Table(*map(_averaged_row, rows.values()), canonical=rows.canonical)
 
 
 def _averaged_row(row: Metric) -> Metric:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import html
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ import attrs
 
 from streameval.configs.cached import Comparable
 from streameval.configs.collection import SEPARATOR
-from streameval.configs.options import one_of
+from streameval.configs.options import one_of, positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
@@ -82,6 +83,33 @@ def metric_lines(result: Result, level: float, max_classes: int) -> Sheet:  # no
 
 
 @attrs.frozen
+class PlotRequest:
+    """What `plot` was called with, of which each picture reads what it needs."""
+
+    ax: Axes | None
+    kind: Any
+    label: str | None
+    level: float
+    max_classes: int
+    normalize: bool
+
+
+def draw_metrics(
+    result: Result, request: PlotRequest, metrics: Sequence[str] | None = None
+) -> Axes:
+    """Draw metrics of one unit, by default those of the headline."""
+    names = result.headline() if metrics is None else metrics
+    level = request.level
+    readings = {result.heading(name): result.read(name, level=level) for name in names}
+    if all(math.isnan(one.value) for one in readings.values()):
+        raise InvalidInputError("needs an example that was counted", argument="plot")
+    title = plural(getattr(result, result.SIZE), "example")
+    if any(one.sampling for one in readings.values()):
+        title += f", {chance_title(level)}s"
+    return plots.dots(readings, request.ax, across="", title=title, label=request.label)
+
+
+@attrs.frozen
 class Report:
     """What the report of a class of results says.
 
@@ -115,8 +143,8 @@ class Result(ExportedResult):
         The source of sampling intervals if rows depend on each other; None if they do not.
     """
 
-    PICTURES: ClassVar[tuple[str, ...]] = ("metrics",)
-    """The available pictures, the default first."""
+    PICTURES: ClassVar[Mapping[str, Callable[[Any, PlotRequest], Axes]]] = {"metrics": draw_metrics}
+    """The available pictures, the default first, and the functions that draw them."""
     ALONE: ClassVar[str] = ""
     """Why a picture shows only one result, if it does."""
     TERMS: ClassVar[str] = ""
@@ -169,7 +197,10 @@ class Result(ExportedResult):
         return self.text(0.95)
 
     def _repr_html_(self) -> str:
-        return sheet_html(self.sheet(0.95))
+        if self._MEMBERS is None or self._MEMBERS.whole is not None:
+            return sheet_html(self.sheet(0.95))
+        parts = (f"<h4>{html.escape(title)}</h4>{_html(one)}" for title, one in self.titled())
+        return f"<div>{''.join(parts)}</div>"
 
     def findings(self, *, limits_only: bool = False) -> Iterator[str]:
         """Yield sentences on what limits these numbers: few examples, absent classes, bounds.
@@ -197,20 +228,45 @@ class Result(ExportedResult):
                 parts.append(f"{title}\n{one.explain()}")
         return "\n\n".join(parts)
 
-    def plot(self, ax: Axes | None = None, *, kind: Any = None, label: str | None = None) -> Axes:
-        """Draw the headline metrics; needs matplotlib (``pip install streameval[plot]``).
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        kind: str | None = None,
+        label: str | None = None,
+        level: float = 0.95,
+        max_classes: int = 10,
+        normalize: bool = True,
+    ) -> Axes:
+        """Draw the result; needs matplotlib (``pip install streameval[plot]``).
 
-        Points have whiskers for the 95% intervals, and broad bars for the certified ones. Of two
-        models on the same rows, the differences are drawn.
+        A `Confusion` is drawn as its matrix, a `Calibration` as a reliability diagram with bars for
+        the share of the examples in each bin, and `GroupedCurves` as the share of the weight in
+        each bin of the AUC. `Preferences` are drawn as ratings on the scale of Elo,
+        ``400 log10(s) + 1000`` of a finite strength s. `Paired` results are drawn as differences
+        of the models, and others as their headline metrics. Points have whiskers for sampling
+        intervals, arrows where these have no limit, and broad bars for certified intervals.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         kind : str, optional
-            Which picture, if there are several.
+            Which picture; by default the first. Curves have several: precision against recall
+            ("pr"), true against false positive rate ("roc"), false negative against false positive
+            rate on normal scales ("det"), each with its band of bounds; observed rate against score
+            ("reliability", in 15 bins of equal width, or of equal weight where one would hold 90%
+            of it); and the scores of both classes ("score"). Of slices and of panes of time, the
+            metric, named as for `read`; by default the first of the headline.
         label : str, optional
-            The name in a legend, if several results share the axes.
+            The name in a legend if several results share the axes; above a matrix, in the title.
+        level : float
+            The level of the sampling intervals, in [0, 1); 0 leaves them out.
+        max_classes : int
+            How many curves of classes are drawn: those with the most positives.
+        normalize : bool
+            Whether the colors of a matrix are shares of the true class; the written numbers are
+            always counts.
 
         Returns
         -------
@@ -219,28 +275,19 @@ class Result(ExportedResult):
         Raises
         ------
         InvalidInputError
-            If there is nothing to draw.
+            If there is nothing to draw, or for another kind.
         """
+        normal_quantile(level)  # refuses an invalid level even if no interval is drawn
+        n = positive_integer(max_classes, name="max_classes")
+        request = PlotRequest(ax, kind, label, level, n, normalize)
+        if self._MEMBERS is not None and self._MEMBERS.picture is not None:
+            return self._MEMBERS.picture(self, request)
         if not self.PICTURES:
             name = type(self).__name__
             raise InvalidInputError(f"has nothing to draw in a {name}", argument="plot")
-        one_of(self.PICTURES[0] if kind is None else kind, self.PICTURES, name="kind")
-        readings = {self.heading(name): self.read(name) for name in self._drawn()}
-        if all(math.isnan(one.value) for one in readings.values()):
-            raise InvalidInputError("needs an example that was counted", argument="plot")
-        n: Number = getattr(self, self.SIZE)
-        title = plural(n, "example")
-        if any(one.sampling for one in readings.values()):
-            title += f", {chance_title(0.95)}s"
-        return plots.dots(readings, ax, across="", title=title, label=label)
-
-    def _drawn(self) -> Sequence[str]:
-        """Name the metrics that `plot` draws, which have the same unit."""
-        return self.headline()
-
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:
-        """Draw one of `PICTURES`; with a label, as one of several."""
-        self.plot(ax, kind=kind, label=label)
+        given = next(iter(self.PICTURES)) if kind is None else kind
+        chosen = one_of(given, tuple(self.PICTURES), name="kind")
+        return self.PICTURES[chosen](self, attrs.evolve(request, kind=chosen))
 
     def heading(self, metric: str | MetricName) -> str:
         """Name a metric as pages and pictures do: by its heading, if it is one as such."""
@@ -297,6 +344,12 @@ _OF_SOME = {
 _ALL = {name for base in (ReadResult, ExportedResult, Result) for name in vars(base)}
 HIDDEN = {name for name in _ALL if not name.startswith("_")} - _SHOWN | _OF_SOME
 """What the rest of the library reads of results, which `dir` leaves out."""
+
+
+def _html(result: Any) -> str:
+    if isinstance(result, Result):
+        return result._repr_html_()
+    return f"<pre>{html.escape(str(result))}</pre>"
 
 
 def _bullet(sentence: str) -> str:

@@ -14,9 +14,10 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
 from streameval.render import plots
 from streameval.render.sheets import Sheet
-from streameval.results.collection import CollectionResult, flattened, read_or_nan, value_name
+from streameval.results.collection import CollectionResult, read_or_nan, value_name
 from streameval.results.names import GAPS, parse_metric
-from streameval.results.result import Report, Result
+from streameval.results.reading import MemberAxis
+from streameval.results.result import PlotRequest, Report, Result
 from streameval.results.slice_search import Search
 from streameval.results.tables import Form, TablePart, TableRow
 
@@ -73,7 +74,7 @@ class SliceResults(Mapping[Value, Any]):
         if left:
             made, before = self._compute(left), self._latest
             if isinstance(before, Result) and len(made) > 1:
-                before._prepare_alike(made)
+                before._prepare(made)
             self._latest = made[0]
             self._found.update(zip(left, made, strict=True))
 
@@ -271,42 +272,21 @@ class SlicedResult(CollectionResult):
         order = [*(value for value, _ in search.worst()), *search.undefined]
         return attrs.evolve(self, by_value={value: self._by_value[value] for value in order})
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: str | None = None,
-        label: str | None = None,
-        level: float = 0.95,
-    ) -> Axes:
-        """Draw a metric of each slice; needs ``pip install streameval[plot]``.
-
-        Points have whiskers for the sampling intervals, and broad bars for the certified ones.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : str, optional
-            The metric, named as for `worst`; by default the first of the headline.
-        label : str, optional
-            The name in a legend, if several results share the axes.
-        level : float
-            The level of the sampling intervals, in [0, 1).
-        """
+    def _plot(self, request: PlotRequest) -> Axes:
+        """Draw a metric of each slice."""
         others = self.rest or next(iter(self._complete().values()), None)
         if not isinstance(others, Result):
             raise InvalidInputError("needs a slice with a table of metrics", argument="plot")
-        metric = others.headline()[0] if kind is None else kind
+        metric = others.headline()[0] if request.kind is None else request.kind
         results = self._complete() | ({} if self.rest is None else {OTHER: self.rest})
         shown = {value_name(value): one for value, one in results.items()}
         heading = others.heading(metric)
         return plots.dots(
-            {name: read_or_nan(one, metric, level) for name, one in shown.items()},
-            ax,
+            {name: read_or_nan(one, metric, request.level) for name, one in shown.items()},
+            request.ax,
             across=heading,
             title=f"{heading} by {', '.join(self.columns)}",
-            label=label,
+            label=request.label,
         )
 
     def _search(self, metric: str, min_n: float) -> Search:
@@ -319,13 +299,11 @@ class SlicedResult(CollectionResult):
         held = self._by_value
         return dict(held.complete() if isinstance(held, SliceResults) else held)
 
-    def leaves(self) -> dict[str, Any]:
-        """Map full names to the results of the slices, and of the members of each."""
+    def _by_name(self) -> Iterator[tuple[str, Any]]:
         by_value = self._complete()
-        named = list(zip(slice_names(self._config, list(by_value)), by_value.values(), strict=True))
+        yield from zip(slice_names(self._config, list(by_value)), by_value.values(), strict=True)
         if self._has_other:
-            named.append((OTHER, self.other))
-        return dict(pair for name, result in named for pair in flattened(name, result))
+            yield OTHER, self.other
 
     def __getitem__(self, value: Value) -> Any:
         """Return the result of a value's slice; with several columns, the value is a tuple."""
@@ -352,7 +330,7 @@ class SlicedResult(CollectionResult):
 
     _REPORT = Report(_sheet)
 
-    def laid_out(self, per: str | None, form: Form) -> TablePart:
+    def _laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table`: a row for each slice, or one for each class or group in it."""
         slices = dict(self._complete())
         if self.n_turned_away:
@@ -364,6 +342,8 @@ class SlicedResult(CollectionResult):
         ]
         columns = _apart(self._config.column, {name for _, part in parts for name in part.columns})
         return TablePart.stacked((_keys(columns, value), part) for value, part in parts)
+
+    _MEMBERS = MemberAxis(_by_name, _laid_out, picture=_plot)
 
     def __repr__(self) -> str:
         """Show the result of each slice."""

@@ -17,19 +17,19 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render import plots
 from streameval.render.blocks import PanePoint, TimeLine
-from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, sheet_html
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import numbers, plural
 from streameval.results.collection import (
     DECIMALS,
     CollectionResult,
-    flattened,
     line_sheet,
     read_or_nan,
     time_texts,
     value_name,
 )
 from streameval.results.names import MetricName, parse_metric
-from streameval.results.result import Report, Result
+from streameval.results.reading import MemberAxis
+from streameval.results.result import PlotRequest, Report, Result
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart
 
@@ -168,12 +168,11 @@ class WindowedResult(CollectionResult):
         """The panes, after the rows before them."""
         return self.panes if self.before is None else (self.before, *self.panes)
 
-    def leaves(self) -> dict[str, Any]:
-        """Map full names to the results of the panes, and of the members of each."""
-        time = self._config.time
-        named = [] if self.before is None else [(BEFORE, self.before)]
-        named += [(f"{time}={_text(pane.start)}", pane) for pane in self.panes]
-        return dict(pair for name, pane in named for pair in flattened(name, pane.result))
+    def _by_name(self) -> Iterator[tuple[str, Any]]:
+        if self.before is not None:
+            yield BEFORE, self.before.result
+        for pane in self.panes:
+            yield f"{self._config.time}={_text(pane.start)}", pane.result
 
     def __getitem__(self, start: Any) -> Any:
         """Return the result of the pane that starts at a time."""
@@ -201,11 +200,6 @@ class WindowedResult(CollectionResult):
         return self.lines([parse_metric(name) for name in self.headline()], level)
 
     _REPORT = Report(_sheet)
-
-    def headline(self) -> tuple[str, ...]:
-        """Choose the headline metrics of all rows."""
-        whole = self.whole.result
-        return whole.headline() if isinstance(whole, Result) else ()
 
     def lines(
         self,
@@ -249,7 +243,7 @@ class WindowedResult(CollectionResult):
         grids = [_pivot(metric, first, every, kept, level) for metric in metrics]
         return [*grids, results[0].scope_of(metrics), *notes]
 
-    def laid_out(self, per: str | None, form: Form) -> TablePart:
+    def _laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table`: a row for each pane, or one for each class or group in it."""
         return TablePart.stacked(
             (
@@ -269,34 +263,18 @@ class WindowedResult(CollectionResult):
         ]
         return TimeLine("(all)" if value is ... else value_name(value), panes)
 
-    def plot(
-        self,
-        ax: Axes | None = None,
-        *,
-        kind: str | None = None,
-        label: str | None = None,
-        level: float = 0.95,
-    ) -> Axes:
-        """Draw a metric over time, also of slices; needs ``pip install streameval[plot]``.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; a new figure by default.
-        kind : str, optional
-            The metric, named as for `Result.read`; by default the first of the headline.
-        label : str, optional
-            The name of the line of all rows in a legend.
-        level : float
-            The level of the sampling intervals, in [0, 1).
-        """
-        names = self.headline() if kind is None else (kind,)
+    def _plot(self, request: PlotRequest) -> Axes:
+        """Draw a metric over time, also of slices."""
+        names = self.headline() if request.kind is None else (request.kind,)
         if not self.panes or not names:
             raise InvalidInputError("needs a pane with rows", argument="plot")
-        lines = self.every_line(parse_metric(names[0]), level)
-        if label is not None:
-            lines[0] = attrs.evolve(lines[0], name=label)
-        return plots.time_lines(ax, self.whole.result.heading(names[0]), lines, level)
+        lines = self.every_line(parse_metric(names[0]), request.level)
+        if request.label is not None:
+            lines[0] = attrs.evolve(lines[0], name=request.label)
+        heading = self.whole.result.heading(names[0])
+        return plots.time_lines(request.ax, heading, lines, request.level)
+
+    _MEMBERS = MemberAxis(_by_name, _laid_out, lambda one: one.whole.result, _plot)
 
     def every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
         """Trace a metric of all rows, and of each slice."""
@@ -308,9 +286,6 @@ class WindowedResult(CollectionResult):
         """Draw a metric of all rows and of slices, and below them the share of labelled rows."""
         lines = self.every_line(metric, level)
         plots.over_time(figure, self.whole.result.heading(metric), lines, level)
-
-    def _repr_html_(self) -> str:
-        return sheet_html(self.sheet(0.95))
 
     def __repr__(self) -> str:
         """Show the result of each pane."""

@@ -43,8 +43,9 @@ def test_plot_draws_metrics_of_one_unit(accumulator: Any, names: list[str]) -> N
     axes = result.plot(Figure().subplots())
     assert names_on(axes) == names
     lines = axes.containers[0].lines[0].get_xdata()
+    named = {result.heading(name): name for name in result.readings()}
     assert [round(float(value), 9) for value in lines] == [
-        round(result.read(name).value, 9) for name in result._drawn()
+        round(result.read(named[heading]).value, 9) for heading in names
     ]
 
 
@@ -88,3 +89,23 @@ def test_plot_of_two_results_has_their_names_beside_the_axes() -> None:
 def test_plot_says_what_it_cannot_draw(accumulator: Any, kind: str | None, said: str) -> None:
     with pytest.raises(se.InvalidInputError, match=said):
         accumulator.compute().plot(kind=kind)
+
+
+def test_plot_has_the_intervals_of_its_level() -> None:
+    result = se.RegressionAccumulator(intervals=True).update(TRUTH, A).compute()
+    titles = [result.plot(Figure().subplots(), level=one).get_title() for one in (0.5, 0.0)]
+    assert titles == [f"{len(TRUTH)} examples, 50% intervals", f"{len(TRUTH)} examples"]
+
+
+@each(
+    ("options", "said"),
+    [
+        ({"level": 1.0}, "`level` must lie in"),
+        ({"max_classes": 0}, "`max_classes` must be"),
+        ({"kind": ""}, '`kind` must be "metrics"'),
+    ],
+)
+def test_plot_refuses_options_out_of_range(options: Any, said: str) -> None:
+    result = se.RegressionAccumulator().update(TRUTH, A).compute()
+    with pytest.raises(se.InvalidInputError, match=said):
+        result.plot(Figure().subplots(), **options)

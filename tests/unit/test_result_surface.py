@@ -28,7 +28,7 @@ SURFACE = {
     "confidence": {"name", "level"},
     "explain": set[str](),
     "findings": {"limits_only"},
-    "plot": {"ax", "kind", "label"},
+    "plot": {"ax", "kind", "label", "level", "max_classes", "normalize"},
     "report": {"level", "max_classes"},
     "table": {"per", "bounds", "level", "shape"},
     "to_pandas": {"per", "bounds", "level", "shape"},

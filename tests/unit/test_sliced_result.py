@@ -211,5 +211,5 @@ def test_slices_read_in_turn_are_prepared_as_those_before_and_equal_single_ones(
 
 def test_results_without_a_table_are_not_prepared() -> None:
     single = CollectionResult(("a",), (0.5,))
-    single._prepare_alike([single, single])
+    single._prepare([single, single])
     assert (*single.items(),) == (("a", 0.5),)

@@ -133,7 +133,7 @@ class _Curves:
     def of(cls, states: Sequence[str], curve: str | None, member: str | None) -> _Curves:
         """Load states, and check that each has the curve; the default is the first that exists."""
         sources = [_Plotted.of(path, member) for path in dict.fromkeys(states)]
-        name = sources[0].result.PICTURES[0] if curve is None else curve
+        name = next(iter(sources[0].result.PICTURES)) if curve is None else curve
         for source in sources:
             if name not in source.result.PICTURES:
                 known = nearest(name, source.result.PICTURES)
@@ -150,7 +150,7 @@ class _Curves:
         ax = figure.subplots()
         for source, label in zip(self.sources, self.labels, strict=True):
             try:
-                source.result.draw(ax, self.name, label)
+                source.result.plot(ax, kind=self.name, label=label)
             except InvalidInputError as error:
                 if label is None:
                     raise
