@@ -496,7 +496,8 @@ def odd_classes(result: Any, options: Options) -> list[str]:
     """Name observed classes that may be another one, a missing value or the header again."""
     if options.classes is not None:
         return []
-    found = chain.from_iterable(getattr(one, "labels", ()) for one in result.leaves().values())
+    leaves = result.leaves().values()
+    found = chain.from_iterable(one.labels for one in leaves if hasattr(type(one), "labels"))
     texts = [name for name in dict.fromkeys(found) if isinstance(name, str)]
     column = (options.y_true or ("y_true",))[0]
     alike: dict[str, list[str]] = {}
