@@ -65,7 +65,6 @@ from streameval.monitoring.checkpoint_contents import copy_checkpoint
 from streameval.monitoring.checkpoint_file import files_of
 from streameval.monitoring.committed_lines import CommittedLines
 from streameval.monitoring.files import Tail
-from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.outbox import LOG
 from streameval.monitoring.planning import Planner, predictions_of
@@ -74,7 +73,6 @@ from streameval.monitoring.rules import read_rules
 from streameval.monitoring.sources import as_source
 from streameval.render.text import json_line, plural
 from streameval.results.collection import read_or_nan, time_texts
-from streameval.results.result_types import check_metric_of_task
 from streameval.runs.counting import RowShare
 
 if TYPE_CHECKING:
@@ -440,7 +438,11 @@ def _monitor(
 
 
 def _source(files: Sequence[str], options: Options, watching: Watching) -> Source:
-    config = None if watching.kafka_config is None else read_properties(watching.kafka_config)
+    config = None
+    if watching.kafka_config is not None:
+        from streameval.monitoring.kafka import read_properties  # noqa: PLC0415 (of Kafka)
+
+        config = read_properties(watching.kafka_config)
     try:
         return as_source(
             list(files),
@@ -468,14 +470,19 @@ def _check_labels(watching: Watching) -> None:
 
 def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[Any]) -> None:
     """Before rows are read, raise UnknownMetricError for metrics that the task does not have."""
+    rules = [alert.rule for alert in read_rules(alerts)]
+    of_rules = {one.text: one.result_metric for one in rules if one.result_metric is not None}
+    if not metrics and not of_rules:
+        return
+    from streameval.results.result_types import check_metric_of_task  # noqa: PLC0415 (all of them)
+
     for metric in metrics:
         check_metric_of_task(metric, task)
-    for rule in (alert.rule for alert in read_rules(alerts)):
-        if rule.result_metric is not None:
-            try:
-                check_metric_of_task(rule.result_metric, task)
-            except UnknownMetricError as error:
-                raise error.within(repr(rule.text)) from None
+    for text, metric in of_rules.items():
+        try:
+            check_metric_of_task(metric, task)
+        except UnknownMetricError as error:
+            raise error.within(repr(text)) from None
 
 
 def _check_widths(options: Options, widths: Sequence[str | int]) -> None:

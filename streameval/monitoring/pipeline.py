@@ -27,7 +27,6 @@ from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.checkpoint import Addition, Changes, Checkpoint
 from streameval.monitoring.checkpoint_contents import Saved
 from streameval.monitoring.closing import Closing, Tally
-from streameval.monitoring.joining import Joining
 from streameval.monitoring.planning import rows_together, split
 from streameval.monitoring.quarantine import LabelRows, Quarantine
 from streameval.monitoring.reader import Reader, row_to_json
@@ -37,6 +36,7 @@ from streameval.monitoring.status import Closed, Status, Step
 if TYPE_CHECKING:
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
+    from streameval.monitoring.joining import Joining
     from streameval.monitoring.routes import AlertRoute
     from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk
@@ -313,6 +313,8 @@ class Pipeline:
         settings, readers = self._settings, self._intake.readers
         joining, plans = None, {"predictions": self._plan}
         if "labels" in readers:
+            from streameval.monitoring.joining import Joining  # noqa: PLC0415 (of labels)
+
             names = settings.key or "", settings.label_time or settings.time
             parts = split(self._plan, *names, samples["predictions"], samples["labels"])
             plans = {"predictions": parts.predictions, "labels": parts.labels}

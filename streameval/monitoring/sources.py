@@ -12,8 +12,6 @@ from streameval.io.notation import TableOptions
 from streameval.io.streams import STANDARD_INPUT
 from streameval.monitoring.files import Tail
 from streameval.monitoring.folders import Folder
-from streameval.monitoring.kafka import Kafka
-from streameval.monitoring.redis_stream import RedisStream
 from streameval.monitoring.source_protocol import Source, patterns_of
 from streameval.monitoring.standard_input import StandardInput
 
@@ -69,7 +67,11 @@ def as_source(
         if given is not None:
             raise InvalidInputError(f"is an option of files, not of {scheme}", argument=given)
         if scheme == _KAFKA:
+            from streameval.monitoring.kafka import Kafka  # noqa: PLC0415 (of Kafka)
+
             return Kafka.from_url(url, config=kafka)
+        from streameval.monitoring.redis_stream import RedisStream  # noqa: PLC0415 (of Redis)
+
         return RedisStream.from_url(url)
     if len(patterns) == 1 and Path(patterns[0]).is_dir():
         return Folder(patterns[0], **options)
