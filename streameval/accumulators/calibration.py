@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -9,7 +10,15 @@ import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import first_highest
-from streameval.accumulators.pending import LABEL_TYPES, NUMBER_TYPES, RowBuffer, Rows, row_of
+from streameval.accumulators.pending import (
+    LABEL_TYPES,
+    NUMBER_TYPES,
+    ROWS_A_GROUP,
+    LooseRows,
+    RowBuffer,
+    Rows,
+    row_of,
+)
 from streameval.configs.calibration import CalibrationConfig
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
@@ -36,6 +45,7 @@ from streameval.inputs.row_scores import (
 )
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
+from streameval.states.stack import Stack
 
 if TYPE_CHECKING:
     from streameval.results.calibration import Calibration
@@ -49,10 +59,47 @@ _BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 by
 _BINARY_BLOCK = 2**16  # less, because longer columns are allocated anew each time
 _LARGE_BLOCK = 2**20  # if there are many sums to add after each block
 _ROWS_A_SUM = 8
+_MAX_BINS = 2**20  # of many groups
 _ONE_HOT = (
     "Pass y_true.argmax(axis=1) for one-hot rows, or ravel() both arrays for several labels a row; "
     "Sliced by a column of the names of the labels measures each."
 )
+
+
+def _read(
+    config: CalibrationConfig, arrays: Mapping[str, Any], truth: npt.NDArray[Any], ignored: Any
+) -> Rows | None:
+    """Read a batch of which all rows have weight; None if it is empty."""
+    given = in_class_order(arrays["y_prob"], config, name="y_prob")
+    probability = as_array(given, name="y_prob")
+    if are_empty(truth, probability):
+        read_weights(arrays.get("sample_weight"), rows=0)
+        return None
+    labels = as_vector(as_labels(truth, name="y_true"))
+    check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
+    codes = encode(labels, without_names(config.classes or 2), name="y_true", ignored=ignored)
+    tolerance = sum_tolerance(given, probability)
+    scores = _probabilities(probability, len(labels), tolerance, config)
+    return Rows((codes, scores), read_weights(arrays.get("sample_weight"), rows=len(labels)))
+
+
+def _read_rows(config: CalibrationConfig, arrays: Mapping[str, Any]) -> Rows | None:
+    """Read the rows of many groups at once; None if each group has to be updated alone."""
+    truth = as_labels_or_scores(arrays["y_true"], name="y_true")
+    ignored = is_ignored(truth, config.ignore_label)
+    return None if truth.ndim > 1 or ignored is not None else _read(config, arrays, truth, None)
+
+
+def _count_groups(
+    config: CalibrationConfig, rows: Rows, groups: npt.NDArray[Any], n_groups: int
+) -> Mapping[str, Stack] | None:
+    """Count the rows of many groups at once; None if each group has to be counted alone."""
+    is_usual = rows.weights is None and config.classes is None and not config.intervals
+    is_many = len(groups) <= ROWS_A_GROUP * n_groups and n_groups * config.bins <= _MAX_BINS
+    if not (is_usual and is_many):
+        return None
+    truth, probability = rows.columns
+    return CalibrationSums.of_groups(truth, probability, groups, n_groups, config)
 
 
 @final
@@ -108,6 +155,8 @@ class CalibrationAccumulator(
     """
 
     __slots__ = ()
+
+    _loose_rows = LooseRows(_read_rows, _count_groups)
 
     _arrays = ("y_true", "y_prob")
 
@@ -173,19 +222,8 @@ class CalibrationAccumulator(
             counted = WeightedRows.of(given, np.flatnonzero(~ignored), rows=len(truth))
             if counted is not None:
                 return counted.count_by(self.update)
-        given["y_prob"] = in_class_order(given["y_prob"], self._config, name="y_prob")
-        probability = as_array(given["y_prob"], name="y_prob")
-        if are_empty(truth, probability):
-            read_weights(given["sample_weight"], rows=0)
-            return self
-        labels = as_vector(as_labels(truth, name="y_true"))
-        check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
-        classes = without_names(self._config.classes or 2)
-        codes = encode(labels, classes, name="y_true", ignored=ignored)
-        tolerance = sum_tolerance(given["y_prob"], probability)
-        scores = _probabilities(probability, len(labels), tolerance, self._config)
-        weights = read_weights(given["sample_weight"], rows=len(labels))
-        return self._append(Rows((codes, scores), weights))
+        rows = _read(self._config, given, truth, ignored)
+        return self if rows is None else self._append(rows)
 
     def compute(self) -> Calibration:
         """Compute the metrics.

@@ -340,6 +340,10 @@ class BufferedState(Generic[StateT]):
         return BufferedState(self.state, block, end, self.spare - needed)
 
 
+ROWS_A_GROUP = 2**9
+"""Up to how many rows of a group its fixed cost exceeds that of exact sums of cells."""
+
+
 @attrs.frozen(eq=False)
 class LooseRows:
     """How the rows of a class are counted without an accumulator of it.

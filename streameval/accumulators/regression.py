@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
-from streameval.accumulators.pending import NUMBER_TYPES, RowBuffer, Rows, row_of
+from streameval.accumulators.pending import (
+    NUMBER_TYPES,
+    ROWS_A_GROUP,
+    LooseRows,
+    RowBuffer,
+    Rows,
+    row_of,
+)
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
 from streameval.errors import InvalidInputError
@@ -26,6 +33,7 @@ from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.error_terms import Range, ranges_of
 from streameval.states.regression import MeasuredSums, RegressionSums
 from streameval.states.regression_outputs import OutputSums
+from streameval.states.stack import Stack
 
 if TYPE_CHECKING:
     from streameval.results.regression import Regression
@@ -42,6 +50,39 @@ def _state_of(config: RegressionConfig) -> type[Sums]:
     if config.outputs is not None:
         return OutputSums
     return RegressionSums if config.has_default_sums else MeasuredSums
+
+
+def _read_rows(config: RegressionConfig, arrays: Mapping[str, Any]) -> Rows | None:
+    """Read a batch of which all rows have weight; None if it is empty."""
+    truth = as_numbers(arrays["y_true"], name="y_true")
+    prediction = as_numbers(arrays["y_pred"], name="y_pred")
+    outputs = None if config.outputs is None else config.n_outputs
+    if outputs is None:
+        truth, prediction = as_vector(truth), as_vector(prediction)
+    if are_empty(truth, prediction):
+        read_weights(arrays.get("sample_weight"), rows=0)
+        return None
+    if outputs is None:
+        check_vector(truth, rows=None, name="y_true")
+        check_vector(prediction, rows=len(truth), name="y_pred")
+    else:
+        check_matrix(truth, rows=None, columns=outputs, name="y_true", option="outputs")
+        check_matrix(prediction, rows=len(truth), columns=outputs, name="y_pred", option="outputs")
+    if not config.has_default_sums:
+        _check_ranges(truth, prediction, config)
+    weights = read_weights(arrays.get("sample_weight"), rows=len(truth))
+    return Rows((truth, prediction), weights)
+
+
+def _count_groups(
+    config: RegressionConfig, rows: Rows, groups: npt.NDArray[Any], n_groups: int
+) -> Mapping[str, Stack] | None:
+    """Count the rows of many groups at once; None if each group has to be counted alone."""
+    is_many = len(groups) <= ROWS_A_GROUP * n_groups
+    if not is_many or rows.weights is not None or _state_of(config) is not RegressionSums:
+        return None
+    truth, prediction = rows.columns
+    return RegressionSums.of_groups(truth, prediction, groups, n_groups)
 
 
 @final
@@ -109,6 +150,8 @@ class RegressionAccumulator(
 
     __slots__ = ()
 
+    _loose_rows = LooseRows(_read_rows, _count_groups)
+
     _arrays = ("y_true", "y_pred")
 
     def __init__(
@@ -163,26 +206,8 @@ class RegressionAccumulator(
         weighted = WeightedRows.among(given, may_weigh_entries=self._config.outputs is None)
         if weighted is not None:
             return weighted.count_by(self.update)
-        truth = as_numbers(given["y_true"], name="y_true")
-        prediction = as_numbers(given["y_pred"], name="y_pred")
-        outputs = None if self._config.outputs is None else self._config.n_outputs
-        if outputs is None:
-            truth, prediction = as_vector(truth), as_vector(prediction)
-        if are_empty(truth, prediction):
-            read_weights(given["sample_weight"], rows=0)
-            return self
-        if outputs is None:
-            check_vector(truth, rows=None, name="y_true")
-            check_vector(prediction, rows=len(truth), name="y_pred")
-        else:
-            check_matrix(truth, rows=None, columns=outputs, name="y_true", option="outputs")
-            check_matrix(
-                prediction, rows=len(truth), columns=outputs, name="y_pred", option="outputs"
-            )
-        if not self._config.has_default_sums:
-            _check_ranges(truth, prediction, self._config)
-        weights = read_weights(given["sample_weight"], rows=len(truth))
-        return self._append(Rows((truth, prediction), weights))
+        rows = _read_rows(self._config, given)
+        return self if rows is None else self._append(rows)
 
     def compute(self) -> Regression | RegressionOutputs:
         """Compute the metrics.

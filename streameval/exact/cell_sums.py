@@ -55,6 +55,14 @@ def cell_sums(
     return tuple(map(ExactSum, totals))
 
 
+def cell_squares(values: Floats, cells: Indices, size: int) -> tuple[ExactSum, ...]:
+    """Sum the squares of the values of each cell, as `cell_sums` does; nothing is rounded."""
+    totals = [0] * size
+    for term in exact_product(values, values):
+        _add_all(term, None, cells, totals)
+    return tuple(map(ExactSum, totals))
+
+
 def column_sums(values: Floats, weights: FixedPoint | None) -> tuple[ExactSum, ...]:
     """Sum each column as `cell_sums` does, in a third of the time if there are no weights.
 

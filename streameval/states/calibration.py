@@ -12,14 +12,14 @@ import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
-from streameval.exact.cell_sums import cell_sums, column_sums, single_sum
+from streameval.exact.cell_sums import cell_squares, cell_sums, column_sums, single_sum
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
 from streameval.exact.scratch import ROWS
 from streameval.states.bins import bin_indices
-from streameval.states.stack import SummableState
+from streameval.states.stack import Stack, SummableState
 from streameval.states.state import check_numbers, check_total, fields_of
 
 Codes = npt.NDArray[np.int64]
@@ -112,6 +112,39 @@ class CalibrationSums(SummableState):
             prediction=cell_sums(probability, weights, index, config.bins),
             class_prediction=(),
         )
+
+    @staticmethod
+    def of_groups(
+        truth: Codes,
+        probability: Floats,
+        groups: npt.NDArray[np.intp],
+        n_groups: int,
+        config: CalibrationConfig,
+    ) -> dict[str, Stack]:
+        """Sum what `of_binary` does for many groups at once, without weights; stack the states."""
+        bins, is_positive = config.bins, truth == 1
+        logs = clip_probabilities(probability)
+        is_clipped = logs != probability
+        log_of_either(logs, is_positive, out=logs)
+        cells = groups * bins + bin_indices(probability, bins)
+        weight, hits = _tallies(cells, is_positive, n_groups * bins, None)
+        of_bins = cell_sums(probability, None, cells, n_groups * bins)
+        starts = range(0, n_groups * bins, bins)
+        numbers = {
+            "n": _tally(groups, n_groups, None),
+            "clipped": _tally(groups[is_clipped], n_groups, None),
+            "weight": weight.reshape(n_groups, bins),
+            "hits": hits.reshape(n_groups, bins),
+            "class_weight": FixedPoint.zeros((n_groups, 0)),
+        }
+        values = {
+            "log_loss": cell_sums(-logs, None, groups, n_groups),
+            "brier": cell_squares(probability - is_positive, groups, n_groups),
+            "prediction": [of_bins[start : start + bins] for start in starts],
+            "class_prediction": [()] * n_groups,
+        }
+        stacks = {name: Stack.of_numbers(one, one.shape[1:]) for name, one in numbers.items()}
+        return stacks | {name: Stack.of_values(own) for name, own in values.items()}
 
     @classmethod
     def of_classes(

@@ -15,8 +15,8 @@ import numpy as np
 from streameval.configs.error_measures import PREDICTION, SQUARED_PREDICTION, Term
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
-from streameval.exact.array_types import Floats, Ints
-from streameval.exact.cell_sums import single_sum
+from streameval.exact.array_types import Floats, Indices, Ints
+from streameval.exact.cell_sums import cell_squares, cell_sums, single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint, total_weight
 from streameval.exact.power_sums import power_sums, sum_and_square
@@ -111,6 +111,22 @@ class RegressionSums(ErrorSums):
     ) -> Self:
         """Sum a batch."""
         return cls(*_summed(truth, prediction, weights))
+
+    @staticmethod
+    def of_groups(
+        truth: Floats, prediction: Floats, groups: Indices, n_groups: int
+    ) -> dict[str, Stack]:
+        """Sum the rows of many groups at once, without weights; the states are stacked."""
+        error, counts = prediction - truth, np.bincount(groups, minlength=n_groups)
+        sums = {
+            "error": cell_sums(error, None, groups, n_groups),
+            "absolute_error": cell_sums(np.abs(error), None, groups, n_groups),
+            "squared_error": cell_squares(error, groups, n_groups),
+            "truth": cell_sums(truth, None, groups, n_groups),
+            "squared_truth": cell_squares(truth, groups, n_groups),
+        }
+        n = Stack.of_numbers(FixedPoint(counts), ())
+        return {"n": n} | {name: Stack.of_values(own) for name, own in sums.items()}
 
     @classmethod
     def sum_of(cls, states: Sequence[Any], config: RegressionConfig) -> Self:

@@ -85,6 +85,11 @@ class Stack:
         return cls(forms if size else (), codes, numbers.reshape(-1))
 
     @classmethod
+    def of_values(cls, values: Sequence[Any]) -> Self:
+        """Stack values without items, such as exact sums."""
+        return cls(tuple(values), np.arange(len(values)), None)
+
+    @classmethod
     def of_vectors(cls, items: Any, lengths: Ints, has_fraction: Mask | None = None) -> Self:
         """Stack vectors of different lengths: of numbers, or of a column."""
         is_split = np.zeros(len(lengths), dtype=bool) if has_fraction is None else has_fraction
@@ -128,8 +133,7 @@ class Stack:
         if self.items is None:
             values = [self.forms[code] for code in self.codes.tolist()]
             runs = zip(starts.tolist(), sizes.tolist(), strict=True)
-            sums = tuple(_sum_of(values[start : start + size]) for start, size in runs)
-            return Stack(sums, np.arange(len(sums)), None)
+            return Stack.of_values([_sum_of(values[start : start + size]) for start, size in runs])
         has_fraction = np.logical_or.reduceat(self.has_fraction, starts)
         shape = self.forms[0][1]
         if shape == ():

@@ -174,6 +174,8 @@ MANY = {"y_true": TRUTH, "y_pred": TRUTH}
 
 AT_ONCE: dict[str, tuple[Any, dict[str, Any]]] = {
     "labels": (se.ConfusionAccumulator(), MANY),
+    "numbers": (se.RegressionAccumulator(), {"y_true": SCORES, "y_pred": TRUTH}),
+    "probabilities": (se.CalibrationAccumulator(), {"y_true": TRUTH, "y_prob": SCORES}),
     "scores": (se.ConfusionAccumulator(), {"y_true": TRUTH, "y_pred": SCORES}),
     "weights": (se.ConfusionAccumulator(), MANY | {"sample_weight": WEIGHTS}),
     "columns": (se.ConfusionAccumulator(), {"y_true": TRUTH, "y_pred": SCORES[:, None]}),
@@ -250,7 +252,10 @@ ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
         se.PRCurveSketch(8),
         {"y_true": TRUTH, "y_score": SCORES, "sample_weight": SCORES},
     ),
-    "numbers": (se.RegressionAccumulator(), {"y_true": SCORES, "y_pred": SCORES}),
+    "weights of numbers": (
+        se.RegressionAccumulator(),
+        {"y_true": SCORES, "y_pred": SCORES, "sample_weight": SCORES},
+    ),
 }
 
 

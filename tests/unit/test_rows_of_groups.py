@@ -20,6 +20,7 @@ SCORES = RANDOM.random(ROWS)
 OF_CLASSES = RANDOM.dirichlet([1, 1, 1], ROWS)
 TIED = np.full((ROWS, 3), 1 / 3)
 TEXTS = np.array(["cat", "dog", "owl"], dtype=object)
+NUMBERS = RANDOM.normal(size=ROWS) * 10.0 ** RANDOM.integers(-150, 100, ROWS)
 SKIPPED = np.where(RANDOM.random(ROWS) < 0.2, np.nan, SCORES)
 
 Columns = dict[str, Any]
@@ -70,6 +71,21 @@ CASES: dict[str, tuple[Any, Columns]] = {
         {"y_true": TEXTS[BINARY], "y_score": SCORES},
     ),
     "curves": (se.PRCurveSketch(8, classes=3), {"y_true": TRUTH, "y_score": OF_CLASSES}),
+    "probabilities": (se.CalibrationAccumulator(bins=5), {"y_true": BINARY, "y_prob": SCORES}),
+    "probabilities of classes": (
+        se.CalibrationAccumulator(classes=3),
+        {"y_true": TRUTH, "y_prob": OF_CLASSES},
+    ),
+    "probabilities of some": (
+        se.CalibrationAccumulator(ignore_label=2),
+        {"y_true": np.minimum(TRUTH, 2), "y_prob": SCORES},
+    ),
+    "numbers": (se.RegressionAccumulator(), {"y_true": SCORES, "y_pred": NUMBERS}),
+    "numbers of measures": (
+        se.RegressionAccumulator(measures=["max_error"]),
+        {"y_true": SCORES, "y_pred": NUMBERS},
+    ),
+    "outputs": (se.RegressionAccumulator(outputs=3), {"y_true": OF_CLASSES, "y_pred": MARKS}),
     "paired": (
         se.Paired(),
         {"y_true": BINARY, "y_pred_a": DECIDED, "y_pred_b": SCORES},
@@ -121,3 +137,22 @@ def test_each_group_counts_what_it_would_count_alone(name: str, weights: str) ->
         alone = accumulator.copy().update(taken(columns, inside))
         part = pane["DE"] if "DE" in pane else accumulator  # noqa: SIM401 - has no get
         assert part.to_bytes() == alone.to_bytes()
+
+
+SUMS: dict[str, tuple[Any, Columns]] = {
+    name: CASES[name]
+    for name in ("probabilities", "probabilities of classes", "probabilities of some", "numbers")
+}
+
+
+@each("times", [1, 40])  # each of three groups has up to 24, or more than 512 rows
+@each("name", SUMS)
+def test_sums_of_groups_are_those_of_each_alone(name: str, times: int) -> None:
+    accumulator, columns = SUMS[name]
+    rows = np.tile(np.arange(ROWS), times)
+    many = taken(columns, rows)
+    sliced = se.Sliced(accumulator, "c").update(many | {"c": NAMES[rows]})
+    assert [*sliced] == ["DE", "FR", "IT"]
+    for value, one in zip(sliced, map(sliced.__getitem__, sliced), strict=True):
+        alone = accumulator.copy().update(taken(many, np.flatnonzero(NAMES[rows] == value)))
+        assert one.to_bytes() == alone.to_bytes()
