@@ -57,23 +57,30 @@ def is_bool(value: Any) -> bool:
     return isinstance(value, bool) or (kind.__module__, kind.__name__) == ("numpy", "bool")
 
 
-def _is_whole(value: Any) -> bool:
-    """Tell whether a value is a float without a fraction, of Python or of NumPy."""
-    is_float = isinstance(value, Real) and not isinstance(value, Rational)
-    return is_float and float(value).is_integer()
+def _integer(value: Any) -> int | None:
+    """Read an integer, a truth value or a float without a fraction; None if it is none of them."""
+    if not isinstance(value, float):
+        try:
+            return operator.index(value)
+        except TypeError:  # of NumPy, truth values are no integers, and some floats no floats
+            if is_bool(value):
+                return int(value)
+            if not _is_float(value):
+                return None
+    return int(value) if float(value).is_integer() else None
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, Real) and not isinstance(value, Rational)
 
 
 def canonical_label(value: Any, *, name: str) -> Label:
     """Convert a label to int or str: True is 1, 2.0 is 2."""
     if isinstance(value, str):
         return checked_text(str.__str__(value), name=name)  # str() of an Enum member is its name
-    number: Any = bool(value) if is_bool(value) else value
-    try:
-        integer = operator.index(int(number) if _is_whole(number) else number)
-    except TypeError:
-        raise InvalidInputError(
-            f"must be an integer or a string, got {value!r}", argument=name
-        ) from None
+    integer = _integer(value)
+    if integer is None:
+        raise InvalidInputError(f"must be an integer or a string, got {value!r}", argument=name)
     if not -(2**63) <= integer < 2**63:
         shown = f"{integer}" if integer.bit_length() < 256 else "a far larger integer"
         raise InvalidInputError(f"must fit 64 bits, got {shown}", argument=name)
