@@ -37,7 +37,6 @@ from streameval.inputs.arrays import (
     read_entry_weights,
     read_weights,
 )
-from streameval.inputs.classes import Label
 from streameval.inputs.coded import MIN_ROWS, CodedTexts, coded_texts
 from streameval.inputs.labels import code_of, encode, is_ignored, present
 from streameval.inputs.row_scores import (
@@ -383,7 +382,6 @@ def _is_one_hot(y_true: Array, config: ConfusionConfig) -> bool:
     return bool(((y_true == 0) | marks).all() and (marks.sum(axis=1) == 1).all())
 
 
-@attrs.frozen(eq=False)
 class FastReader:
     """The usual batches of a configuration, and how to read them.
 
@@ -392,14 +390,17 @@ class FastReader:
     Parameters
     ----------
     config : ConfusionConfig
+    reads_credit : bool
+        Whether the credit of a row is a third code. If not, rows with tied scores are unusual.
+
+    Attributes
+    ----------
     columns : tuple of int
         The shape of the codes of one row.
     codes : int
         How many codes there are.
     dtypes : tuple of dtype
         The types of the codes of truth and prediction, and if it `reads_credit` of its codes.
-    reads_credit : bool
-        Whether the credit of a row is a third code. If not, rows with tied scores are unusual.
     labels : mapping of dtype to dtype
         The dtype in which to view integers so that no negative integer is below `codes`.
     reads_labels : bool
@@ -424,23 +425,30 @@ class FastReader:
         The codes, if the classes are texts.
     """
 
-    config: ConfusionConfig
-    columns: tuple[int, ...]
-    codes: int
-    dtypes: tuple[DType, ...]
-    reads_credit: bool
-    labels: Mapping[DType, DType]
-    reads_labels: bool
-    reads_rows: bool
-    reads_one: bool
-    cuts: Mapping[DType, Cut]
-    lowest: float
-    highest: float
-    threshold: float
-    at_least: bool
-    piece: int
-    capacity: int
-    texts: Mapping[Label, int] | None
+    def __init__(self, config: ConfusionConfig, *, reads_credit: bool) -> None:
+        decides = config.multilabel or config.is_binary
+        columns = config.n_classes if config.multilabel else 1
+        is_numbered = config.multilabel or isinstance(config.fixed_classes, int)
+        takes_scores = config.from_scores is not False
+        has_doubt = not config.multilabel and not 0 < config.thresholds[0] <= 1
+        self.config = config
+        self.columns = (columns,) if config.multilabel else ()
+        self.codes = codes = 2 if decides else config.n_classes
+        self.reads_credit = reads_credit
+        self.dtypes: tuple[DType, ...] = code_dtypes(codes)
+        if reads_credit:
+            self.dtypes += (credit_dtype(config),)
+        self.labels = _unsigned_views(codes) if is_numbered else {}
+        self.reads_labels = not has_doubt and not config.from_scores and config.top_k == 1
+        self.reads_rows = takes_scores and not decides
+        self.reads_one = is_numbered and not config.multilabel and not reads_credit
+        self.lowest, self.highest = config.score_range
+        self.threshold = config.thresholds[0]
+        self.at_least = not config.is_binary or bool(config.positive_position)
+        self.cuts = _cuts(config, self.at_least) if takes_scores and decides else {}
+        self.piece = max(_PIECE // columns, 1)
+        self.capacity = code_capacity(codes, columns)
+        self.texts = None if is_numbered else code_of(config.labels)
 
     @staticmethod
     @functools.lru_cache(maxsize=64)
@@ -449,41 +457,12 @@ class FastReader:
 
         It always reads credit for several best scores, and else on demand.
         """
-        reads_credit = reads_credit or config.top_k > 1
         if config.is_open or config.ignore_label is not None or "samples" in config.measures:
             return None
         is_numbered = config.multilabel or isinstance(config.fixed_classes, int)
-        are_texts = not is_numbered and isinstance(config.labels[0], str)
-        if not is_numbered and not are_texts:
+        if not is_numbered and not isinstance(config.labels[0], str):
             return None
-        decides = config.multilabel or config.is_binary
-        codes = 2 if decides else config.n_classes
-        columns = config.n_classes if config.multilabel else 1
-        takes_scores = config.from_scores is not False
-        at_least = not config.is_binary or bool(config.positive_position)
-        lowest, highest = config.score_range
-        has_doubt = not config.multilabel and not 0 < config.thresholds[0] <= 1
-        reads_labels = not has_doubt and not config.from_scores and config.top_k == 1
-        dtypes = code_dtypes(codes)
-        return FastReader(
-            config=config,
-            columns=(columns,) if config.multilabel else (),
-            codes=codes,
-            dtypes=(*dtypes, credit_dtype(config)) if reads_credit else dtypes,
-            reads_credit=reads_credit,
-            labels=_unsigned_views(codes) if is_numbered else {},
-            reads_labels=reads_labels,
-            reads_rows=takes_scores and not decides,
-            reads_one=is_numbered and not config.multilabel and not reads_credit,
-            cuts=_cuts(config, at_least) if takes_scores and decides else {},
-            lowest=lowest,
-            highest=highest,
-            threshold=config.thresholds[0],
-            at_least=at_least,
-            piece=max(_PIECE // columns, 1),
-            capacity=code_capacity(codes, columns),
-            texts=code_of(config.labels) if are_texts else None,
-        )
+        return FastReader(config, reads_credit=reads_credit or config.top_k > 1)
 
     def fits(self, y_true: Array, y_pred: Array) -> bool:
         """Return whether there are rows, and equally many predictions and labels."""
