@@ -24,8 +24,8 @@ from streameval.inputs.arrays import (
     as_ids,
     as_labels,
     as_numbers,
-    first_index,
     read_weights,
+    refuse_first,
     shape_text,
 )
 from streameval.inputs.labels import Dictionary
@@ -223,12 +223,7 @@ def _in_the_top(items: Array, rank: Any, config: CatalogConfig) -> Mask:
         if ranks.dtype == object:
             raise InvalidInputError("must hold numbers, got strings", argument="rank")
         _check_shape(ranks, items, "rank")
-        wrong = ranks < 1
-        if wrong.any():
-            found = int(ranks[wrong][0])
-            raise InvalidInputError(
-                f"must be at least 1, got {found}", argument="rank", position=first_index(wrong)
-            )
+        refuse_first(ranks < 1, ranks, "rank", "must be at least 1")
     elif items.ndim == 2:
         ranks = np.broadcast_to(np.arange(1, items.shape[1] + 1), items.shape)
     elif config.k is None:
@@ -260,13 +255,7 @@ def _popularities(value: Any, items: Array, config: CatalogConfig) -> list[Array
         )
     shares = as_numbers(value, name="popularity")
     _check_shape(shares, items, "popularity")
-    wrong = (shares <= 0.0) | (shares > 1.0)
-    if wrong.any():
-        raise InvalidInputError(
-            f"must lie in (0, 1], got {float(shares[wrong][0])!r}",
-            argument="popularity",
-            position=first_index(wrong),
-        )
+    refuse_first((shares <= 0.0) | (shares > 1.0), shares, "popularity", "must lie in (0, 1]")
     return [shares.ravel()]
 
 

@@ -33,6 +33,7 @@ from streameval.inputs.arrays import (
     as_vector,
     check_vector,
     read_weights,
+    refuse_first,
 )
 from streameval.inputs.classes import Classes, Label
 from streameval.inputs.labels import in_class_order, is_ignored
@@ -382,7 +383,8 @@ class Paired(
             return self
         for name, one in numbers.items():
             check_vector(one, rows=None if one is arrays[0] else len(arrays[0]), name=name)
-            _check_range(one, name)
+            outside = np.abs(one) > LARGEST_NUMBER
+            refuse_first(outside, one, name, "must lie in [-2**200, 2**200]")
         weights = read_weights(sample_weight, rows=len(arrays[0]))
         if config.is_of_values:
             a, b = arrays
@@ -467,17 +469,6 @@ class Paired(
 
     def _block(self, state: PairedState, rows: Rows) -> RowBuffer:  # noqa: ARG002
         return RowBuffer.like(rows, _MEASURED_CAPACITY if self._config.measures else _CAPACITY)
-
-
-def _check_range(values: npt.NDArray[np.float64], name: str) -> None:
-    outside = np.abs(values) > LARGEST_NUMBER
-    if outside.any():
-        position = int(outside.argmax())
-        raise InvalidInputError(
-            f"must lie in [-2**200, 2**200], got {float(values[position])!r}",
-            argument=name,
-            position=position,
-        )
 
 
 def _joint(truth: Array, a: Array, b: Array, k: int, weights: FixedPoint | None) -> FixedPoint:

@@ -20,6 +20,7 @@ from streameval.inputs.arrays import (
     check_vector,
     first_index,
     read_weights,
+    refuse_first,
 )
 from streameval.inputs.labels import encode
 from streameval.inputs.weighted_rows import WeightedRows
@@ -166,14 +167,9 @@ class PreferencesAccumulator(
         else:
             outcome = as_numbers(outcomes, name="outcome")
         wrong = (outcome != 0.0) & (outcome != 0.5) & (outcome != 1.0)
-        if wrong.any():
-            words = "; or model_a, model_b, tie or the name of the winner"
-            raise InvalidInputError(
-                "must be 1 if a was preferred, 0 if b was, or 0.5 for a tie"
-                f"{words if outcomes.dtype == object else ''}, got {outcomes[wrong].tolist()[0]!r}",
-                argument="outcome",
-                position=first_index(wrong),
-            )
+        words = "; or model_a, model_b, tie or the name of the winner"
+        rule = "must be 1 if a was preferred, 0 if b was, or 0.5 for a tie"
+        refuse_first(wrong, outcomes, "outcome", rule, words if outcomes.dtype == object else "")
         return cells_of(first, second, outcome, self._config.n_models)
 
     def _read(self, texts: Array, a: Array, b: Array) -> Floats:

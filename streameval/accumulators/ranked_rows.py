@@ -25,6 +25,7 @@ from streameval.inputs.arrays import (
     check_vector,
     first_index,
     read_weights,
+    refuse_first,
     shape_text,
 )
 from streameval.inputs.classes import canonical_label
@@ -382,12 +383,8 @@ def _check_whole(relevance: Floats, limit: float, *rule: object) -> None:
     _refuse(wrong | (relevance > limit), relevance, *rule)
 
 
-def _refuse(wrong: Mask, array: Floats, *rule: object) -> None:
-    if wrong.any():
-        found = float(array.ravel()[int(wrong.argmax())])
-        raise InvalidInputError(
-            *rule, f", got {found!r}", argument="relevance", position=first_index(wrong)
-        )
+def _refuse(wrong: Mask, relevance: Floats, *rule: object) -> None:
+    refuse_first(wrong, relevance, "relevance", *rule)
 
 
 def _scores(array: Array, is_retrieved: Mask | None, config: RankingConfig) -> Array:
@@ -453,12 +450,7 @@ def _check_numbers(numbers: Array) -> None:
     if numbers.dtype == object:
         raise InvalidInputError("must hold numbers, got strings", argument="num_relevant")
     wrong = (numbers < 0) | (numbers > MAX_ROWS)
-    if wrong.any():
-        raise InvalidInputError(
-            f"must lie in 0 to {MAX_ROWS}, got {numbers[wrong][0]}",
-            argument="num_relevant",
-            position=first_index(wrong),
-        )
+    refuse_first(wrong, numbers, "num_relevant", f"must lie in 0 to {MAX_ROWS}")
 
 
 def _looked_up(value: Mapping[Any, Any], ids: Array, name: str) -> Array:

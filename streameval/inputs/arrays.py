@@ -88,7 +88,7 @@ def as_labels(value: Any, *, name: str) -> Array:
     if kind in "bi":
         return array.astype(np.int64, copy=False)
     if kind == "u":
-        _refuse_first(array > np.uint64(2**63 - 1), array, name, "must hold labels below 2**63")
+        refuse_first(array > np.uint64(2**63 - 1), array, name, "must hold labels below 2**63")
         return array.astype(np.int64)
     if kind == "f":
         return _integral(array, value, name)
@@ -104,7 +104,7 @@ def as_labels_or_scores(value: Any, *, name: str) -> Array:
     array = as_array(value, name=name)
     exact = _rounded_integers(value, array, name)
     if exact is not None:
-        _refuse_first(np.abs(array) >= 2.0**63, exact, name, _WITHIN)
+        refuse_first(np.abs(array) >= 2.0**63, exact, name, _WITHIN)
     return array
 
 
@@ -170,7 +170,9 @@ def as_values(value: Any, *, name: str, nan: str) -> Floats:
     except InvalidInputError:
         if nan != "skip":
             gaps = np.isnan(as_numbers(value, name=name, allow_nan=True))
-            _refuse_first(gaps, np.where(gaps, np.nan, 0), name, "must not hold NaN", _LEAVES_OUT)
+            refuse_first(
+                gaps, np.where(gaps, np.nan, 0), name, "must not hold NaN", remedy=_LEAVES_OUT
+            )
         raise
 
 
@@ -184,7 +186,7 @@ def as_numbers(value: Any, *, name: str, allow_nan: bool = False) -> Floats:
         allowed = np.abs(numbers) <= LARGEST_NUMBER  # False for NaN
         if allow_nan:
             allowed |= np.isnan(numbers)
-        _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
+        refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
     return numbers
 
 
@@ -233,14 +235,14 @@ def _checked_weights(array: Array, name: str) -> Floats | Ints:
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold numbers, got strings", argument=name)
     if array.dtype.kind != "f":
-        _refuse_first(array < 0, array, name, "must not be negative")
+        refuse_first(array < 0, array, name, "must not be negative")
         return FixedPoint.of_integers(
             array.astype(np.uint8) if array.dtype == bool else array, name=name
         ).whole
     weights = _widen(array)
     if not _are_kept_exactly(weights):
-        _refuse_first(~np.isfinite(weights), weights, name, "must be finite")
-        _refuse_first(weights < 0, weights, name, "must not be negative")
+        refuse_first(~np.isfinite(weights), weights, name, "must be finite")
+        refuse_first(weights < 0, weights, name, "must not be negative")
         FixedPoint.of_floats(weights, name=name)
     return weights
 
@@ -267,8 +269,8 @@ def labelled_matrix(value: Any, *, name: str) -> tuple[Any, Array]:
     if array.ndim != 2 or array.shape[0] != array.shape[1] or len(array) < 2:
         rule = f"must have shape (K, K) for at least two classes, got {array.shape}"
         raise InvalidInputError(rule, argument=name)
-    _refuse_first(~np.isfinite(array), array, name, "must be finite")
-    _refuse_first(array < 0, array, name, "must not be negative")
+    refuse_first(~np.isfinite(array), array, name, "must be finite")
+    refuse_first(array < 0, array, name, "must not be negative")
     is_numbered = labels is None or labels == list(range(len(array)))
     return len(array) if is_numbered else labels, array
 
@@ -330,14 +332,20 @@ def check_probabilities(
     """Refuse scores, one or more, outside [0, 1]; NaN passes."""
     if are_probabilities(scores):
         return
-    if np.fmin.reduce(scores, axis=None) < 0.0 or np.fmax.reduce(scores, axis=None) > 1.0:
-        outside = (scores < 0.0) | (scores > 1.0)
-        first = float(scores.ravel()[int(outside.argmax())])
+    outside = (scores < 0.0) | (scores > 1.0)
+    refuse_first(outside, scores, name, "must lie in [0, 1]", remedy=remedy)
+
+
+def refuse_first(
+    bad: Mask, array: Array, name: str, *rule: object, remedy: str | tuple[object, ...] = ()
+) -> None:
+    """Refuse an array with items that break a rule; the message shows the first one."""
+    if bad.any():
+        item = array.ravel()[int(bad.argmax())]
+        shown = item.item() if isinstance(item, np.generic) else item
+        position = first_index(bad) if bad.ndim else None
         raise InvalidInputError(
-            f"must lie in [0, 1], got {first!r}",
-            argument=name,
-            position=first_index(outside),
-            remedy=remedy,
+            *rule, f", got {shown!r}", argument=name, position=position, remedy=remedy
         )
 
 
@@ -456,7 +464,7 @@ def _unify_objects(array: npt.NDArray[np.object_], name: str, allow_missing: boo
     if allow_missing:
         items = [math.nan if gap else item for item, gap in zip(items, missing, strict=True)]
     else:
-        _refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
+        refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
     categories = {_item_category(item) for item in items}
     if categories == {"string"}:  # subclasses of str: NumPy's, and members of an Enum
         return _objects([str.__str__(item) for item in items]).reshape(array.shape)
@@ -544,14 +552,14 @@ def _are_kept_exactly(weights: Floats) -> bool:
 def _integral(array: Array, given: Any, name: str) -> Ints:
     if array.dtype.itemsize < 8:
         array = array.astype(np.float64)  # float16 cannot be compared with 2**63
-    _refuse_first(~np.isfinite(array), array, name, "must hold labels")
+    refuse_first(~np.isfinite(array), array, name, "must hold labels")
     remedy = ("The true labels are the first argument.",) if name == "y_true" else ()
-    _refuse_first(
-        array != np.trunc(array), array, name, "must hold labels, whole if numbers", remedy
+    refuse_first(
+        array != np.trunc(array), array, name, "must hold labels, whole if numbers", remedy=remedy
     )
     past = np.abs(array) >= 2.0**63
     if past.any():
-        _refuse_first(past, _exact(given, array, name), name, _WITHIN)
+        refuse_first(past, _exact(given, array, name), name, _WITHIN)
     return array.astype(np.int64)
 
 
@@ -579,18 +587,6 @@ def _flattened(items: Iterable[Any]) -> Iterator[Any]:
             yield from _flattened(item)
         else:
             yield item
-
-
-def _refuse_first(
-    bad: Mask, array: Array, name: str, rule: str, remedy: tuple[object, ...] = ()
-) -> None:
-    if bad.any():
-        item = array.ravel()[int(bad.argmax())]
-        shown = item.item() if isinstance(item, np.generic) else item
-        position = first_index(bad) if bad.ndim else None
-        raise InvalidInputError(
-            f"{rule}, got {shown!r}", argument=name, position=position, remedy=remedy
-        )
 
 
 def _one_line(error: BaseException) -> str:

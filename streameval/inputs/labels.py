@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, Named
-from streameval.inputs.arrays import first_index
+from streameval.inputs.arrays import first_index, refuse_first
 from streameval.inputs.classes import MAX_CLASSES, Label, canonical_label, checked_text
 from streameval.inputs.foreign import converted
 
@@ -91,14 +91,7 @@ def present(
     wrong = (labels != 0) & (labels != 1)
     if ignored is not None:
         wrong &= ~ignored
-    if wrong.any():
-        first = labels[wrong].tolist()[0]
-        raise InvalidInputError(
-            f"must hold 0 and 1, got {first!r}",
-            argument=name,
-            position=first_index(wrong),
-            remedy=hint,
-        )
+    refuse_first(wrong, labels, name, "must hold 0 and 1", remedy=hint)
     return np.asarray(labels == 1)
 
 
