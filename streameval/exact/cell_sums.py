@@ -17,6 +17,7 @@ _CHUNK_BITS, _LONG_CHUNK_BITS = 13, 17  # a long chunk if there are more cells t
 _MAX_EXPONENT = 900  # larger values are scaled down before they are added
 _SHIFT = 200
 _ENTRIES = 2**13  # of a few rows: memory for more is allocated anew each time
+_FEW = 2**9  # values that `math.fsum` adds faster
 _USUAL_DIGITS = 2  # most values have no further digits
 
 
@@ -26,6 +27,19 @@ def single_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
     for term in terms:
         _add_all(term, weights, None, totals)
     return ExactSum(totals[0])
+
+
+def rounded_sum(values: Floats) -> float:
+    """Sum values with one rounding, as `math.fsum` does, in a tenth of its time if there are many.
+
+    Raises
+    ------
+    OverflowError
+        If the sum of finite values is beyond float64.
+    """
+    if len(values) < _FEW or not np.isfinite(values).all():
+        return math.fsum(values.tolist())
+    return float(single_sum([values], None))
 
 
 def cell_sums(

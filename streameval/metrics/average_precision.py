@@ -16,6 +16,7 @@ import attrs
 import numpy as np
 
 from streameval.exact.array_types import Floats, Mask
+from streameval.exact.cell_sums import rounded_sum
 from streameval.exact.log import log1p
 from streameval.metrics import curves
 from streameval.metrics.bounded import Bounded, outward
@@ -63,13 +64,14 @@ class _Steps:
 
     def total(self, narrow: Floats, wide: Floats) -> float:
         """Sum the terms of all cells over the number of positives."""
-        return math.fsum(np.where(self.is_wide, wide, narrow)) / math.fsum(self.pos)
+        return rounded_sum(np.where(self.is_wide, wide, narrow)) / rounded_sum(self.pos)
 
 
 def average_precision(table: CellTable) -> Bounded:
     """Bound the step-wise average precision."""
     if table.is_exact or not table.estimate.n_pos:
-        return Bounded(curves.average_precision(table.estimate))
+        value = table.once("average_precision", lambda: curves.average_precision(table.estimate))
+        return Bounded(value)
     steps = _Steps.of(table)
     narrow = steps.pos * steps.end_precision
     first, tied = _negatives_first(steps), steps.above_pos + steps.pos
@@ -140,8 +142,11 @@ def average_precision_interpolated(table: CellTable) -> Bounded:
 def average_precision_11pt(table: CellTable) -> Bounded:
     """Bound the 11-point average precision by its values on the extreme data sets."""
     metric = curves.average_precision_11pt
-    low, high = metric(table.low), metric(table.high)
-    return Bounded(low) if table.is_exact else outward(low, (low + high) / 2, high)
+    low = metric(table.low)
+    if table.is_exact:
+        return Bounded(low)
+    high = metric(table.high)
+    return outward(low, (low + high) / 2, high)
 
 
 def _negatives_first(steps: _Steps) -> Floats:

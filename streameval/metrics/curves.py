@@ -85,11 +85,8 @@ def roc_auc(outcomes: Outcomes) -> float:
 
 
 def area_of(table: CellTable) -> float:
-    """Compute `roc_auc` of a table once, because its interval needs it too."""
-    areas = table.areas  # looked up once: another thread may make it at the same time
-    if "roc_auc" not in areas:
-        areas["roc_auc"] = roc_auc(table.outcomes())
-    return areas["roc_auc"]
+    """Compute `roc_auc` of a table once."""
+    return table.once("roc_auc", lambda: roc_auc(table.outcomes()))
 
 
 def partial_roc_auc(points: Points, max_fpr: float) -> float:

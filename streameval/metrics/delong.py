@@ -63,10 +63,7 @@ def variances_of(tp: Floats, fp: Floats) -> Floats:
 
 def variance_of(table: CellTable) -> float:
     """Estimate the variance of the AUC of a table once."""
-    areas = table.areas  # looked up once: another thread may make it at the same time
-    if "auc_variance" not in areas:
-        areas["auc_variance"] = auc_variance(table.estimate)
-    return areas["auc_variance"]
+    return table.once("auc_variance", lambda: auc_variance(table.estimate))
 
 
 def variance_by_chance(n_pos: float, n_neg: float) -> float:

@@ -32,7 +32,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.exact.log import log, log1p
+from streameval.exact.cell_sums import rounded_sum
+from streameval.exact.log import log_of_either
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.calibration import d2, entropy, gini_impurity
 from streameval.metrics.points import CellTable
@@ -58,10 +59,15 @@ def log_loss(table: CellTable) -> Bounded:
     """Bound the mean of ``-log`` of the probability of the truth, clipped at float64's eps."""
     return _mean_loss(
         table,
-        lambda score: -log(np.clip(score, _EPSILON, 1.0 - _EPSILON)),
-        lambda score: -log1p(-np.clip(score, _EPSILON, 1.0 - _EPSILON)),
+        lambda score: _log_losses(score, are_positive=True),
+        lambda score: _log_losses(score, are_positive=False),
         max_value=_MAX_LOG_LOSS,
     )
+
+
+def _log_losses(score: Floats, *, are_positive: bool) -> Floats:
+    clipped = np.clip(score, _EPSILON, 1.0 - _EPSILON)
+    return -log_of_either(clipped, np.full(len(clipped), are_positive), out=clipped)
 
 
 def d2_log_loss_score(table: CellTable) -> Bounded:
@@ -100,12 +106,12 @@ def _mean_loss(
     min weight is at the end opposite to the others.
     """
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
-    n = math.fsum(pos) + math.fsum(neg)
+    n = rounded_sum(pos) + rounded_sum(neg)
     if not n:
         return Bounded(math.nan)
 
     def mean(positives: Floats, negatives: Floats) -> float:
-        return math.fsum(pos * of_positive(positives) + neg * of_negative(negatives)) / n
+        return rounded_sum(pos * of_positive(positives) + neg * of_negative(negatives)) / n
 
     if table.is_exact:
         return Bounded(mean(table.lo, table.lo))
@@ -119,7 +125,7 @@ def _mean_loss(
     def end(positives: Floats, negatives: Floats) -> float:
         terms = (pos - pos_apart) * of_positive(positives) + pos_apart * of_positive(negatives)
         terms += (neg - neg_apart) * of_negative(negatives) + neg_apart * of_negative(positives)
-        return math.fsum(terms) / n
+        return rounded_sum(terms) / n
 
     return outward(end(table.hi, table.lo), value, end(table.lo, table.hi), max_value=max_value)
 
@@ -127,14 +133,14 @@ def _mean_loss(
 def ece(table: CellTable, bins: int) -> Bounded:
     """Bound the expected calibration error; the docstring of the module explains how."""
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
-    n = math.fsum(pos) + math.fsum(neg)
+    n = rounded_sum(pos) + rounded_sum(neg)
     if not n:
         return Bounded(math.nan)
 
     def excess(cells: Indices, terms: Floats, at: Indices) -> Floats:
         """Sum the terms of some cells, the lowest first, in each bin."""
         ends = np.searchsorted(at[cells], np.arange(bins + 1))
-        return np.array([math.fsum(terms[cells[i:j]]) for i, j in pairwise(ends)])
+        return np.array([rounded_sum(terms[cells[i:j]]) for i, j in pairwise(ends)])
 
     def labels_less(scores: Floats) -> Floats:
         return pos * (1.0 - scores) - neg * scores
@@ -179,7 +185,7 @@ def adaptive_ece(table: CellTable, bins: int) -> Bounded:
     def excess(labels: Floats, scores: Floats) -> Floats:
         """Sum labels minus scores in each bin."""
         terms = labels - mass * scores
-        return np.array([math.fsum(terms[i:j]) for i, j in pairwise(parts)])
+        return np.array([rounded_sum(terms[i:j]) for i, j in pairwise(parts)])
 
     labels = pos * mass / (pos + neg)
     value = math.fsum(np.abs(excess(labels, (low + high) / 2))) / n

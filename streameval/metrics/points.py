@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import attrs
@@ -110,12 +110,12 @@ class Points(Cached):
         pairs = ((tp[part], fp[part]) for part in parts)
         return Outcomes(len(tp), self.n_pos, self.n_neg, pairs)
 
-    @property
+    @cached_property
     def recall(self) -> Floats:
         """The share of the positives at each threshold; there must be one."""
         return self.tp / self.n_pos
 
-    @property
+    @cached_property
     def precision(self) -> Floats:
         """The share of positives among the scores of at least the threshold."""
         return self.tp / (self.tp + self.fp)
@@ -148,6 +148,13 @@ class CellTable(Cached):
     def areas(self) -> dict[str, float]:
         """A cache, by name, of what functions have computed from all cells."""
         return {}
+
+    def once(self, name: str, compute: Callable[[], float]) -> float:
+        """Compute a number once, because its interval needs it too."""
+        areas = self.areas  # looked up once: another thread may make it at the same time
+        if name not in areas:
+            areas[name] = compute()
+        return areas[name]
 
     @cached_property
     def cells(self) -> Cells:
@@ -247,12 +254,16 @@ class CellTable(Cached):
     @cached_property
     def low(self) -> Points:
         """The outcomes with negatives at the upper ends and positives at the lower ones."""
+        if self.is_exact:
+            return self.estimate
         cell, is_upper = self._ends(self.neg)
         return Points(self, cell, is_upper, cell + 1 - is_upper, cell + 1)
 
     @cached_property
     def high(self) -> Points:
         """The outcomes with positives at the upper ends and negatives at the lower ones."""
+        if self.is_exact:
+            return self.estimate
         cell, is_upper = self._ends(self.pos)
         return Points(self, cell, is_upper, cell + 1, cell + 1 - is_upper)
 

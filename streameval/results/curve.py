@@ -132,7 +132,7 @@ class Curve(CurveMembers, Result):
 
     def _prepare(self, results: Sequence[Any], metrics: Sequence[MetricName] | None = None) -> None:
         """Compute the areas of all curves at once, if a metric needs them, or this one has its."""
-        is_needed = bool(self._table.areas)
+        is_needed = "roc_auc" in self._table.areas
         if metrics is not None:
             is_needed = any(metric.name in ("roc_auc", "gini") for metric in metrics)
         if is_needed:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from offenders import each
 from profiles import quick_cases
 
-from streameval.exact.cell_sums import single_sum
+from streameval.exact.cell_sums import rounded_sum, single_sum
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 
@@ -275,3 +275,23 @@ def test_weighted_sum_of_fractional_weights_is_exact(rows: list[tuple[int, float
 def test_a_whole_weight_is_the_term_as_often(weight: int, term: float) -> None:
     weighted = single_sum([np.array([term])], FixedPoint(np.array([weight])))
     assert weighted == single_sum([np.full(weight, term)], None)
+
+
+@pytest.mark.parametrize("n", [0, 1, 511, 512, 5000])
+def test_rounded_sum_is_that_of_python(n: int) -> None:
+    draw = np.random.default_rng(n)
+    values = draw.standard_normal(n) * 10.0 ** draw.integers(-300, 290, n)
+    assert rounded_sum(values) == math.fsum(values)
+    assert rounded_sum(np.concatenate([values, -values])) == 0.0
+
+
+@pytest.mark.parametrize("value", [math.inf, -math.inf])
+def test_rounded_sum_of_an_infinite_value_is_infinite(value: float) -> None:
+    assert rounded_sum(np.append(np.ones(1000), value)) == value
+    assert math.isnan(rounded_sum(np.append(np.ones(1000), math.nan)))
+
+
+@pytest.mark.parametrize("n", [2, 1000])
+def test_rounded_sum_past_the_range_of_floats_raises(n: int) -> None:
+    with pytest.raises(OverflowError):
+        rounded_sum(np.full(n, 1e308))
