@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from string import ascii_lowercase
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import attrs
 import numpy as np
@@ -30,16 +30,22 @@ from streameval.metrics.intervals import (
     student_pvalue,
 )
 from streameval.metrics.values import unvarying
+from streameval.render import plots
 from streameval.render.sheets import Grid, Sheet, SheetColumn
-from streameval.render.text import numbers, plural
+from streameval.render.text import chance_title, numbers, plural
 from streameval.results.models import (
     MeasureComparison,
     ModelComparison,
     ModelDifference,
     check_level,
+    ends_of,
+    reading_of,
 )
 from streameval.results.ranking import Ranking, mean_interval
 from streameval.results.result import Reported, Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 _RANDOMIZATION = "the randomization test, two-sided"
 _SAME_ROWS = "To compare models on the same rows, count them with one se.Paired."
@@ -248,6 +254,58 @@ class Comparison(Reported, Mapping[str, Difference]):
         for name, difference in self.items():
             flat |= {f"{name}/{key}": value for key, value in difference.as_dict().items()}
         return flat
+
+    def table(self, *, level: float = 0.0) -> dict[str, list[Any]]:
+        """Lay the numbers out as columns, for ``pandas.DataFrame`` or ``polars.DataFrame``.
+
+        Parameters
+        ----------
+        level : float
+            The level of the intervals of the differences to add, in [0, 1): `interval_low` and
+            `interval_high`. 0 leaves them out.
+
+        Returns
+        -------
+        dict of lists
+            The columns, with a row for each measure.
+        """
+        rows = []
+        for name, one in self.items():
+            ends = ends_of(one.confidence(level=level)) if level else {}
+            rows.append({"measure": name, **one.as_dict(), **ends})
+        return {name: [row[name] for row in rows] for name in rows[0]}
+
+    def to_pandas(self, *, level: float = 0.0) -> Any:
+        """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
+        import pandas as pd  # noqa: PLC0415 (on request)
+
+        return pd.DataFrame(self.table(level=level))
+
+    def to_polars(self, *, level: float = 0.0) -> Any:
+        """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
+        import polars as pl  # noqa: PLC0415 (on request)
+
+        return pl.DataFrame(self.table(level=level))
+
+    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+        """Draw the differences with 95% intervals; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        label : str, optional
+            The name in a legend, if several comparisons share the axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        every = self.items()
+        readings = {name: reading_of(one.difference, one.confidence()) for name, one in every}
+        n = next(iter(self.values())).n
+        title = f"{plural(n, 'query', 'queries')}, {chance_title(0.95)}s"
+        return plots.dots(readings, ax, across="a - b", title=title, label=label)
 
     def sheet(self) -> Sheet:
         """Return the content of the report."""

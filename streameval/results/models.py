@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
@@ -15,12 +15,17 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
+from streameval.render import plots
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results.names import MetricName, metric_name
 from streameval.results.result import Reported
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
 _SMALLEST_SHOWN = 0.0001  # of p-values
+_UNITS = {"row": ("row",), "query": ("query", "queries")}
 
 
 @attrs.frozen(kw_only=True)
@@ -140,12 +145,12 @@ class MeasureComparison(Comparable):
     def _readings(self) -> dict[str | None, Reading]:
         """Read the value of each model, and each difference in either order."""
         readings: dict[str | None, Reading] = {
-            model: _reading(value, self.intervals[model]) for model, value in self.values.items()
+            model: reading_of(value, self.intervals[model]) for model, value in self.values.items()
         }
         for one in self.differences:
             low, high = one.interval
-            readings[f"{one.a} - {one.b}"] = _reading(one.difference, one.interval)
-            readings[f"{one.b} - {one.a}"] = _reading(-one.difference, (-high, -low))
+            readings[f"{one.a} - {one.b}"] = reading_of(one.difference, one.interval)
+            readings[f"{one.b} - {one.a}"] = reading_of(-one.difference, (-high, -low))
         return readings
 
     def _rows(self, per: str) -> list[dict[str, Any]]:
@@ -156,7 +161,7 @@ class MeasureComparison(Comparable):
         return [
             key
             | {"model": model, "value": float(value)}
-            | _ends(self.intervals[model])
+            | ends_of(self.intervals[model])
             | {"verdict": verdict}
             for (model, value), verdict in zip(self.values.items(), self._verdicts(), strict=True)
         ]
@@ -295,6 +300,44 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
         rows = [row for one in self.values() for row in one._rows(per)]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
+    def to_pandas(self, per: Literal["model", "pair"] = "model") -> Any:
+        """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
+        import pandas as pd  # noqa: PLC0415 (on request)
+
+        return pd.DataFrame(self.table(per))
+
+    def to_polars(self, per: Literal["model", "pair"] = "model") -> Any:
+        """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
+        import polars as pl  # noqa: PLC0415 (on request)
+
+        return pl.DataFrame(self.table(per))
+
+    def plot(
+        self, ax: Axes | None = None, *, measure: str | None = None, label: str | None = None
+    ) -> Axes:
+        """Draw the differences of the models by one metric; needs matplotlib.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        measure : str, optional
+            The metric, by default the first one.
+        label : str, optional
+            The name in a legend, if several comparisons share the axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        drawn = next(iter(self)) if measure is None else measure
+        readings = {
+            f"{one.a} - {one.b}": reading_of(one.difference, one.interval)
+            for one in self[drawn].differences
+        }
+        title = f"{plural(self.n, *_UNITS[self.unit])}, {chance_title(self.level)}s"
+        return plots.dots(readings, ax, across=drawn, title=title, label=label)
+
     def sheet(self, *, has_intervals: bool = True) -> Sheet:
         """Return the content of the report."""
         grids = (
@@ -333,7 +376,8 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
         return f"ModelComparison({', '.join(parts)})"
 
 
-def _reading(value: float, interval: Interval) -> Reading:
+def reading_of(value: float, interval: Interval) -> Reading:
+    """Join a value and its sampling interval."""
     return Reading.sampled(value, interval, "weights have fractions")
 
 
@@ -354,7 +398,8 @@ def _pvalue_text(pvalue: float | None) -> str:
     return f"{pvalue:.4f}" if pvalue >= _SMALLEST_SHOWN / 2.0 else f"<{_SMALLEST_SHOWN:.4f}"
 
 
-def _ends(interval: Interval) -> dict[str, float]:
+def ends_of(interval: Interval) -> dict[str, float]:
+    """Name the ends of an interval as columns."""
     return dict(zip(("interval_low", "interval_high"), interval, strict=True))
 
 
@@ -362,5 +407,5 @@ def _with_ends(row: dict[str, Any]) -> dict[str, Any]:
     """Replace the interval of a row by its two ends."""
     columns: dict[str, Any] = {}
     for name, value in row.items():
-        columns |= _ends(value) if name == "interval" else {name: value}
+        columns |= ends_of(value) if name == "interval" else {name: value}
     return columns

@@ -320,7 +320,7 @@ def table(
 
 def _has_table(value: Any) -> TypeGuard[Result]:
     """Tell whether a value is a result; the class itself imports this module."""
-    return callable(getattr(value, "table", None))
+    return callable(getattr(value, "laid_out", None))
 
 
 def _of_one_type(values: Sequence[Any]) -> list[Any]:

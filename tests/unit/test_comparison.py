@@ -176,6 +176,21 @@ def test_only_measures_of_both_are_compared() -> None:
         compared["map"]
 
 
+def test_frames_hold_the_table_and_a_picture_the_differences() -> None:
+    held = se.compare(evaluated(0, range(9)), evaluated(1, range(9)))
+    columns = held.table(level=0.9)
+    assert columns["measure"] == list(held)
+    assert columns["difference"] == [one.difference for one in held.values()]
+    ends = zip(columns["interval_low"], columns["interval_high"], strict=True)
+    assert [*ends] == [one.confidence(level=0.9) for one in held.values()]
+    assert "interval_low" not in held.table()
+    assert held.to_pandas(level=0.9).to_dict("list") == columns
+    assert held.to_polars().to_dict(as_series=False) == held.table()
+    axes = held.plot()
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == list(held)
+    assert (axes.get_xlabel(), axes.get_title()) == ("a - b", "9 queries, 95% intervals")
+
+
 def test_comparison_prints_and_flattens() -> None:
     compared = se.compare(evaluated(1, range(9)), evaluated(2, range(9)))
     assert repr(compared).startswith("Comparison(map=")

@@ -306,6 +306,18 @@ def test_tables_have_a_row_for_each_model_or_pair() -> None:
         compared().table("class")  # type: ignore[arg-type]
 
 
+def test_frames_hold_the_table_and_a_picture_the_differences() -> None:
+    held = compared()
+    for per in ("model", "pair"):
+        assert held.to_pandas(per).to_dict("list") == held.table(per)
+        assert held.to_polars(per).to_dict(as_series=False) == held.table(per)
+    axes = held.plot(measure="roc_auc", label="today")
+    names = [tick.get_text() for tick in axes.get_yticklabels()]
+    assert names == [f"{one.a} - {one.b}" for one in held["roc_auc"].differences]
+    assert (axes.get_xlabel(), axes.get_title()) == ("roc_auc", f"{N} rows, 95% intervals")
+    assert held.plot().get_xlabel() == next(iter(held))
+
+
 def test_other_collections_are_shown_as_they_were() -> None:
     def pair(**options: Any) -> se.Paired:
         return se.Paired(**options)
