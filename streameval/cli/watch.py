@@ -80,8 +80,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from streameval.monitoring.source_protocol import Source
-    from streameval.monitoring.status import Closed, Step
-    from streameval.monitoring.unlabelled import Weights
+    from streameval.monitoring.status import Closed, Step, Weights
     from streameval.results.names import MetricName
     from streameval.runs.counting import Plan
     from streameval.runs.sources import RawRow

@@ -13,13 +13,13 @@ Labels that come later
     `joining` turns rows into records and back, and `join` finds their labels: `arrivals` puts
     both sides into one order, and `pending_runs` holds what is pending.
 Panes and alerts
-    `closing` knows which panes are mature; `rules` are read from text, `alerts` and `series`
-    evaluate them, `routes` say who gets which events, in the forms of `templates`, and `delivery`
-    and `outbox` hand them over.
+    `closing` knows which panes are mature; `metric_rules` and `source_rules` are read from text
+    (`rules`), and `alerts` evaluates them by `series`; `routes` say who gets which events, in the
+    forms of `templates`, and `delivery` and `outbox` hand them over.
 The commit
     `checkpoint` writes all of it in one transaction to a file (`checkpoint_file`), from which
     `checkpoint_contents` reads it, and `status` says what it was.
 Those who look at it
-    `server` answers: `live_page` with a page, which `live_view` fills, and `exporter` with the
-    numbers of `prometheus`.
+    `server` answers: `live_page` with a page, which `live_view` fills, and `health` for probes and
+    with the numbers of `prometheus`.
 """

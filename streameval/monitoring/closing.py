@@ -11,8 +11,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.exact.array_types import Ints
 from streameval.monitoring.checkpoint import Addition
-from streameval.monitoring.status import Closed
-from streameval.monitoring.unlabelled import SliceRows
+from streameval.monitoring.status import Closed, SliceRows
 
 
 class Tally:

@@ -1,20 +1,24 @@
-"""What probes are told: whether steps go on, and whether there is what the monitor reads."""
+"""What probes and scrapes of Prometheus are told of a monitor."""
 
 from __future__ import annotations
 
 import time
 from contextlib import contextmanager
+from functools import cached_property
 from http import HTTPStatus
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Any, final
 
 from streameval.monitoring.files import Tail
+from streameval.monitoring.status import check_exported
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from streameval.monitoring.prometheus import MonitorCollector
     from streameval.monitoring.server import Request, Response, Route
     from streameval.monitoring.source_protocol import Source
-    from streameval.monitoring.status import Step
+    from streameval.monitoring.status import Snapshot, Status, Step
+    from streameval.monitoring.vitals import Vitals
 
 _MAX_STEP = 300.0
 """How many seconds a step may take: far more than one ever does, even on a slow disk."""
@@ -90,10 +94,66 @@ class Health:
         return _answer(reasons)
 
 
-def _answer(reasons: list[str]) -> Response:
+@final
+class Exporter:
+    """Export each commit that is shown; the numbers are computed on a scrape.
+
+    The Prometheus client library is not needed before that.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        The first commit to export.
+    vitals : callable
+        Returns the `Vitals` of the last step.
+    **options
+        Those of `MonitorCollector`.
+    """
+
+    def __init__(
+        self, snapshot: Snapshot, vitals: Callable[[], Vitals | None], **options: Any
+    ) -> None:
+        check_exported(snapshot, options["windows"], options["metrics"])
+        self.vitals = vitals
+        self._snapshot = snapshot
+        self._options = options
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Make a commit visible to scrapes."""
+        self._snapshot = snapshot
+
+    def snapshot(self) -> Snapshot:
+        """Return the last commit."""
+        return self._snapshot
+
+    def status(self) -> Status:
+        """Return the numbers of the last commit."""
+        return self._snapshot.status
+
+    def answer(self, request: Request) -> Response:
+        """Answer a scrape; without the client library, say how to install it."""
+        try:
+            collector = self._collector
+        except ImportError as error:
+            return _answer([str(error)], HTTPStatus.NOT_IMPLEMENTED)
+        accept = ",".join(request.headers.get_all("Accept") or ())
+        return _response(*collector.response(accept))
+
+    @cached_property
+    def _collector(self) -> MonitorCollector:
+        from streameval.monitoring.prometheus import MonitorCollector  # noqa: PLC0415 (an extra)
+
+        return MonitorCollector(self, **self._options)
+
+
+def _answer(reasons: Sequence[str], fault: HTTPStatus = HTTPStatus.SERVICE_UNAVAILABLE) -> Response:
     """Answer that all is well, or a line for each reason why not."""
+    text = "".join(f"{reason}\n" for reason in reasons or ["ok"])
+    status = fault if reasons else HTTPStatus.OK
+    return _response("text/plain; charset=utf-8", text.encode("utf-8", "replace"), status=status)
+
+
+def _response(*parts: Any, **others: Any) -> Response:
     from streameval.monitoring.server import Response  # noqa: PLC0415 (it needs http.server)
 
-    text = "".join(f"{reason}\n" for reason in reasons or ["ok"])
-    status = HTTPStatus.SERVICE_UNAVAILABLE if reasons else HTTPStatus.OK
-    return Response("text/plain; charset=utf-8", text.encode("utf-8", "replace"), status=status)
+    return Response(*parts, **others)

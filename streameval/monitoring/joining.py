@@ -15,10 +15,10 @@ from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array, Ints
 from streameval.io.blocks import Block
 from streameval.monitoring.join import Join
-from streameval.monitoring.join_options import Shard, label_of
 from streameval.monitoring.planning import ID, Split
 from streameval.monitoring.quarantine import LabelRows
 from streameval.monitoring.rows import RecordCodes, Records, Truths
+from streameval.monitoring.settings import Shard, label_of
 
 if TYPE_CHECKING:
     from streameval.monitoring.checkpoint import Changes

@@ -23,8 +23,7 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.metrics.table import Reading
 from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
 from streameval.monitoring.series import AlertState
-from streameval.monitoring.status import BAD, Snapshot, Status
-from streameval.monitoring.unlabelled import SliceRows, Weights
+from streameval.monitoring.status import BAD, SliceRows, Snapshot, Status, Weights
 from streameval.monitoring.vitals import Vitals
 from streameval.render.live import Alert, Card, MetricSeries, PaneTimes, Point, View
 from streameval.render.markup import moment, share

@@ -27,7 +27,7 @@ from streameval.metrics.evidence import TILTS, Detector, Limit
 from streameval.metrics.table import Reading
 from streameval.monitoring.rule_text import Length, RuleText, Selector
 from streameval.monitoring.series import AlertState, Event, Phase, Rule, Series
-from streameval.monitoring.unlabelled import SliceRows, Weights
+from streameval.monitoring.status import SliceRows, Weights
 from streameval.results.evidence import read_pane
 from streameval.results.names import Inequality, MetricName
 from streameval.results.result import Result

@@ -20,7 +20,7 @@ from streameval.monitoring.checkpoint import Checkpoint
 from streameval.monitoring.checkpoint_contents import read_checkpoint
 from streameval.monitoring.checkpoint_file import files_of
 from streameval.monitoring.delivery import Delivery
-from streameval.monitoring.health import Health
+from streameval.monitoring.health import Exporter, Health
 from streameval.monitoring.intake import Intake
 from streameval.monitoring.pipeline import Output, Pipeline, Stopping
 from streameval.monitoring.quarantine import Quarantine
@@ -414,8 +414,7 @@ class Monitor:
         UnavailableError
             If the port is in use.
         """
-        from streameval.monitoring.exporter import Exporter  # noqa: PLC0415 (they need http)
-        from streameval.monitoring.live_page import LivePage  # noqa: PLC0415
+        from streameval.monitoring.live_page import LivePage  # noqa: PLC0415 (they need http)
         from streameval.monitoring.server import Server  # noqa: PLC0415
 
         with self._busy:

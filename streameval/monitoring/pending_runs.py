@@ -17,6 +17,7 @@ from streameval.monitoring.arrivals import MAX_TIME, BlobIds
 from streameval.monitoring.columns import (
     ArrayColumns,
     ColumnTypes,
+    Words,
     concatenate,
     decode,
     decode_bits,
@@ -24,7 +25,6 @@ from streameval.monitoring.columns import (
     encode_bits,
     select,
 )
-from streameval.monitoring.ids import Words
 
 KEY_LAYOUT: ColumnTypes = {
     "high": np.dtype(np.uint64),

@@ -9,8 +9,8 @@ import numpy as np
 from streameval.exact.array_types import Ints
 from streameval.io.raw_rows import raw_rows
 from streameval.monitoring.arrivals import MAX_TIME
+from streameval.monitoring.columns import hash_ids
 from streameval.monitoring.committed_lines import CommittedLines
-from streameval.monitoring.ids import hash_ids
 from streameval.monitoring.status import BAD
 from streameval.render.text import json_line
 

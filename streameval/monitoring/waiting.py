@@ -13,9 +13,9 @@ from streameval.accumulators.windowed import Windowed
 from streameval.io.blocks import Block
 from streameval.io.columns import Argument
 from streameval.monitoring.alerts import Alerts, Event
-from streameval.monitoring.join_options import Shard
 from streameval.monitoring.planning import ID
 from streameval.monitoring.rows import Ids
+from streameval.monitoring.settings import Shard
 from streameval.monitoring.status import Status, Step
 from streameval.runs.counting import bad_rows
 from streameval.runs.totals import BadRows

@@ -12,7 +12,7 @@ import streameval as se
 from streameval.monitoring.checkpoint import Addition, Changes, Checkpoint
 from streameval.monitoring.checkpoint_contents import read_checkpoint, read_numbers
 from streameval.monitoring.checkpoint_file import _compact, is_checkpoint
-from streameval.monitoring.unlabelled import SliceRows, Weights
+from streameval.monitoring.status import SliceRows, Weights
 
 EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)
 

@@ -21,7 +21,7 @@ import streameval as se
 from streameval.errors import InvalidInputError
 from streameval.monitoring.reader import row_to_json
 from streameval.monitoring.screening import Screening
-from streameval.monitoring.unlabelled import Weights
+from streameval.monitoring.status import Weights
 from streameval.runs.counting import RowShare
 
 START = 1_699_999_980

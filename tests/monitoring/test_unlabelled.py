@@ -16,7 +16,7 @@ from profiles import quick_cases
 import streameval as se
 from streameval.accumulators.sealed import FlatSlices
 from streameval.monitoring.closing import Tally
-from streameval.monitoring.unlabelled import SliceRows, Weights
+from streameval.monitoring.status import SliceRows, Weights
 from streameval.states import codec
 from streameval.states.column import Column
 
