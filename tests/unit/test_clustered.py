@@ -907,6 +907,19 @@ def test_jackknife_of_rare_cases(name: str) -> None:
     assert min(high, 1e290) == pytest.approx(min(expected[1], 1e290), nan_ok=True)
 
 
+@each("limits", [(0.0, math.inf), (-math.inf, math.inf), (0.0, 4.0)])
+def test_jackknife_moves_and_turns_with_its_metric(limits: tuple[float, float]) -> None:
+    value, without = 1.5, [1.25, 1.5, 2.0, 1.5, 1.25]
+    low, high = jackknife_interval(value, without, limits, 1.96)
+    assert limits[0] < low < value < high < limits[1]
+    ends = (limits[0] + 8.0, limits[1] + 8.0)
+    moved = jackknife_interval(value + 8.0, [one + 8.0 for one in without], ends, 1.96)
+    assert moved == pytest.approx((low + 8.0, high + 8.0))
+    ends = (-limits[1], -limits[0])
+    turned = jackknife_interval(-value, [-one for one in without], ends, 1.96)
+    assert turned == pytest.approx((-high, -low))
+
+
 def test_jackknife_needs_two_groups() -> None:
     assert math.isnan(jackknife_variance(1.0, [1.0]))
 

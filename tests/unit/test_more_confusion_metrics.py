@@ -106,6 +106,34 @@ def test_ratio_of_rates_combines_their_limits_on_the_log_scale() -> None:
         )
 
 
+@each(("name", "parts"), [("informedness", ((9, 50), (8, 10))), ("markedness", ((9, 11), (8, 49)))])
+def test_sum_of_shares_combines_the_distances_of_their_limits(name: str, parts: Any) -> None:
+    (l1, p1, u1), (l2, p2, u2) = (wilson(*part) for part in parts)
+    low, high = of_two(9, 2, 41, 8).confidence(name)
+    value = p1 + p2 - 1
+    assert low == pytest.approx(value - math.hypot(p1 - l1, p2 - l2))  # Newcombe, 1998, method 10
+    assert high == pytest.approx(value + math.hypot(u1 - p1, u2 - p2))
+
+
+OF_CLASSES = [
+    row.name for row in se.Confusion.TABLE.values() if row.averages and "top" not in row.name
+]
+
+
+@each("name", OF_CLASSES)
+@each("counts", [(9, 2, 41, 8), (0, 3, 4, 5), (7, 0, 0, 2)])
+def test_interval_of_the_positive_class_is_its_own_among_those_of_classes(
+    name: str, counts: tuple[int, int, int, int]
+) -> None:
+    result = of_two(*counts)
+    own, every = result.confidence(name), result.confidence(name, average=None)
+    assert own == pytest.approx([ends[1] for ends in every], rel=1e-12, nan_ok=True)
+    draws = {"precision": counts[0] + counts[1], "specificity": counts[1] + counts[3]}.get(name)
+    if draws and 0 < result.value(name) < 1:
+        low, _, high = wilson(round(result.value(name) * draws), draws)
+        assert own == pytest.approx((low, high))
+
+
 def test_ratio_without_a_hit_reaches_from_0_and_one_by_0_has_no_interval() -> None:
     result = of_two(3, 0, 2, 4)
     assert math.isnan(result.value("positive_likelihood_ratio"))

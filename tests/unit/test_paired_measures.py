@@ -312,6 +312,46 @@ def test_intervals_of_decisions_agree_with_their_tests(level: float) -> None:
     assert not wrong
 
 
+@each("name", DECISIONS)
+def test_intervals_of_decisions_turn_with_the_models_where_a_class_is_absent(name: str) -> None:
+    random = np.random.default_rng(18)
+    truth = random.integers(0, 2, 60)  # of three classes
+    a, b = (np.where(random.random(60) < p, truth, random.integers(0, 3, 60)) for p in (0.8, 0.6))
+    result, turned = (of((truth, *pair), name, classes=3).compute() for pair in ((a, b), (b, a)))
+    low, high = result.confidence(f"{name}_difference")
+    assert -1 < low < result.value(f"{name}_difference") < high < 1
+    assert turned.confidence(f"{name}_difference") == pytest.approx((-high, -low))
+
+
+def test_interval_without_disagreements_has_the_variance_of_one_in_each_class() -> None:
+    truth = np.repeat([0, 1], [30, 10])
+    guess = np.repeat([0, 1, 0, 1], [25, 5, 2, 8])
+    result = of((truth, guess, guess), "balanced_accuracy").compute()
+    reach = 1.959963984540054**2 * math.hypot(1 / (2 * 30), 1 / (2 * 10))  # each moves one recall
+    ends = result.confidence("balanced_accuracy_difference")
+    assert ends == pytest.approx((-reach, reach))
+
+
+@each("name", ["matthews_corrcoef", "cohen_kappa"])
+def test_correlation_of_a_model_that_knows_one_class_has_no_narrower_interval(name: str) -> None:
+    truth = np.repeat([0, 1], 20)
+    result = of((truth, np.roll(truth, 2), np.ones(40, dtype=int)), name).compute()
+    assert result.confidence(f"{name}_difference") == (-2.0, 2.0)
+
+
+@each("is_first", [False, True])
+def test_difference_of_an_exact_area_and_a_bounded_one_is_bounded(is_first: bool) -> None:
+    random = np.random.default_rng(19)
+    truth = random.integers(0, 2, 3000)
+    fine, few = random.random(3000) / 2 + truth / 4, random.integers(0, 4, 3000) / 4
+    rows = (truth, fine, few) if is_first else (truth, few, fine)
+    found = of(rows, "roc_auc", budget=16).compute().roc_auc_difference
+    exact = of(rows, "roc_auc").compute().roc_auc_difference
+    assert not found.exact
+    assert exact.exact
+    assert found.low <= exact <= found.high
+
+
 def test_equal_decisions_do_not_differ() -> None:
     result = of((NAMED[0], NAMED[1], NAMED[1]), *DECISIONS, classes=3).compute()
     assert all(result.value(f"{name}_pvalue") == 1.0 for name in DECISIONS)

@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 from offenders import each
 from scipy import optimize, stats
 
-from streameval.metrics.intervals import holm, paired_proportions, student, student_pvalue
+from streameval.metrics.intervals import (
+    holm,
+    or_limits,
+    paired_proportions,
+    student,
+    student_pvalue,
+)
 
 
 @each("degrees", [1, 2, 3, 7, 30, 199, 200, 1_000, 10**6, 10**7])
@@ -61,6 +67,14 @@ def test_limits_of_paired_proportions_are_where_the_score_statistic_is_z(
 def test_limits_of_paired_proportions_without_a_difference_are_those_of_no_example(n: int) -> None:
     limit = 1.96**2 / (n + 1.96**2)
     assert paired_proportions(0, 0, n, 1.96) == pytest.approx((-limit, limit), rel=1e-12)
+
+
+def test_intervals_that_rows_say_nothing_of_are_the_range_where_the_metric_is_defined() -> None:
+    ends = np.array([math.nan, 0.25, math.nan]), np.array([math.nan, 0.75, math.nan])
+    low, high = or_limits(ends, np.array([0.5, 0.5, math.nan]), (-1.0, 1.0))
+    np.testing.assert_array_equal(low, [-1.0, 0.25, math.nan])
+    np.testing.assert_array_equal(high, [1.0, 0.75, math.nan])
+    assert or_limits((math.nan, math.nan), 0.5, (-1.0, 1.0)) == (-1.0, 1.0)
 
 
 def by_definition(pvalues: list[float]) -> list[float]:
