@@ -211,13 +211,12 @@ def _system(options: Options, team: Team) -> tuple[Any, Slices | None, list[Note
         run = EvalRun(source, options, team)
         held = gathered_if_scattered(source, lambda: _counted(run))
     file = name_of(options.files[0])
-    said = (
-        note.text if note.text.startswith(f"{file}:") else f"{file}: {note.text}"
-        for note in held.notes
-    )
-    told = [attrs.evolve(note, text=text) for note, text in zip(held.notes, said, strict=True)]
+    notes = [
+        one if one.text.startswith(f"{file}:") else attrs.evolve(one, text=f"{file}: {one.text}")
+        for one in held.notes
+    ]
     slices = None if held.slices is None else held.slices.computed()
-    return held.total.compute(), slices, told
+    return held.total.compute(), slices, notes
 
 
 def _counted(run: EvalRun) -> CountedFiles:

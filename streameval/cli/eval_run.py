@@ -299,12 +299,9 @@ def _zones(tally: RunTotal, options: Options) -> list[str]:
     """Say which times were read as UTC because they name no zone."""
     if False not in tally.zones:
         return []
-    which = (
-        "times with and without an offset; those without"
-        if True in tally.zones
-        else ("times without an offset, which")
-    )
-    return [f"`{options.time}` has {which} are read as UTC."]
+    has_both = True in tally.zones
+    which = "with and without an offset; those without" if has_both else "without an offset, which"
+    return [f"`{options.time}` has times {which} are read as UTC."]
 
 
 def _columns_left(held: Any, options: Options) -> list[str]:

@@ -120,6 +120,7 @@ class RankingConfig(Config):
     unjudged: Unjudged = option(
         "Whether documents whose relevance is NaN are not relevant, or are taken out first.",
         default="nonrelevant",
+        help="how unjudged documents count: as not relevant, or drop to leave them out",
     )
     negative: Negative = option(
         "Whether a negative relevance is refused, or counts as not judged.",
