@@ -464,7 +464,7 @@ class ConfusionAccumulator(
         truth, prediction = np.split(codes, 2)
         return self._absorb(ObservedCounts.of(observed, truth, prediction, weights))
 
-    def _counted(self, rows: Rows) -> ConfusionCounts:
+    def _counts_of(self, rows: Rows) -> ConfusionCounts:
         config, (truth, prediction, *_) = self._config, rows.columns
         weights: WeightArray | None = rows.unequal_weights
         credit = _credit_of(rows)
@@ -487,10 +487,10 @@ class ConfusionAccumulator(
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
         if not state.has_counted:
-            return self._counted(rows)
+            return self._counts_of(rows)
         counts = self._tallied
         if counts is None or not _may_be_tallied(state, rows):
-            return self._sum(state, self._counted(rows))
+            return self._sum(state, self._counts_of(rows))
         # the total fits, so there is no need to search a large matrix for overflows
         truth, prediction = rows.columns
         tally = counts.tally(truth, prediction, self._config)

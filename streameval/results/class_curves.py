@@ -242,11 +242,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
                 'must hold "one_vs_one" when the accumulator is made', argument="measures"
             )
 
-    def metrics(self) -> dict[str, Bounded]:
-        """Compute the averages by name; micro is nan if the pooled weights exceed 2**63 - 1."""
-        rows = self._rows.listed(self)
-        return {row.name: row.value(self) for row in rows if not row.is_count}
-
     def _of_pairs(self) -> list[Metric]:
         """List the metrics of pairs of classes, if they are kept."""
         return [row for row in self._rows.listed(self) if row.measured]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import attrs
@@ -291,11 +291,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         of_examples = ("precision", "recall", "f_score") if self._source.has_examples else ()
         return (*super().measured(), *(f"{name}[samples]" for name in of_examples))
 
-    def scope_of(self, metrics: Iterable[MetricName]) -> str:
-        """Name the class or the average that is the default of a metric."""
-        left_open = any(m.of is None and self.TABLE[m.name].averages for m in metrics)
-        return self.scope if left_open else ""
-
     def meaning(self, name: str) -> str:
         """Explain a metric, and how it is averaged if there are several classes."""
         row = self.TABLE[name]
@@ -447,7 +442,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         return [self._class_grid(max_classes), self._metric_grid(level)]
 
-    _REPORT = Report(_sheet, findings=findings.of_confusion)
+    _REPORT = Report(_sheet, scope=lambda one: one.scope, findings=findings.of_confusion)
 
     def _class_grid(self, max_classes: int) -> Grid:
         """Lay out the metrics of each class, and their means."""

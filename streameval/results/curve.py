@@ -634,11 +634,6 @@ class Curve(CurveMembers, Result):
         """
         return curves.precision_recall_curve(self._table.estimate)
 
-    def metrics(self) -> dict[str, Bounded]:
-        """Compute every metric that needs no argument, by name."""
-        rows = (row for row in self.TABLE.listed(self) if not row.is_count)
-        return {row.name: row.value(self) for row in rows}
-
     def _plot_scores(self, request: PlotRequest) -> Axes:
         return plots.scores(curve_lines.score_shares(self._table), request.ax, label=request.label)
 

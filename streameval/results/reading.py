@@ -181,6 +181,12 @@ class ReadResult(Cached, Comparable):
             for name, number in self._numbers().items()
         }
 
+    @over_leaves(dict)
+    def metrics(self) -> dict[str, Any]:
+        """Compute every metric that is shown by default, by name; counts are none."""
+        numbers = self._numbers().items()
+        return {name: number for name, number in numbers if not self._rows[name].is_count}
+
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
     ) -> tuple[Any, Any]:

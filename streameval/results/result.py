@@ -121,6 +121,8 @@ class Report:
         Says how much was counted.
     remark : function of result
         Returns the remark below the metrics.
+    scope : function of result
+        Returns the class or the average that is the default of metrics with averages.
     findings : function of result
         Yields the sentences on what limits the numbers.
     """
@@ -128,6 +130,7 @@ class Report:
     sheet: Callable[[Any, float, int], Sheet] = metric_lines
     sizes: Callable[[Any], str] = sizes_of
     remark: Callable[[Any], str] = lambda _: ""
+    scope: Callable[[Any], str] = lambda _: ""
     findings: Callable[[Any], Iterator[str]] = lambda _: iter(())
 
 
@@ -173,9 +176,10 @@ class Result(ExportedResult):
         sheet = self._REPORT.sheet(self, level, max_classes)
         return [*sheet, self.note] if self.note and level else sheet
 
-    def scope_of(self, metrics: Iterable[MetricName]) -> str:  # noqa: ARG002 - for those with averages
-        """Name the default class or average of a metric."""
-        return ""
+    def scope_of(self, metrics: Iterable[MetricName]) -> str:
+        """Name the class or the average that is the default of a metric."""
+        rows = [self.TABLE.get(metric.name) for metric in metrics if metric.of is None]
+        return self._REPORT.scope(self) if any(row and row.averages for row in rows) else ""
 
     @property
     def note(self) -> str:
@@ -330,7 +334,16 @@ class Result(ExportedResult):
 
 
 _SHOWN = {
-    *("read", "value", "readings", "readable", "confidence", "confidence_sequence", "stderr"),
+    *(
+        "read",
+        "value",
+        "metrics",
+        "readings",
+        "readable",
+        "confidence",
+        "confidence_sequence",
+        "stderr",
+    ),
     *("as_dict", "table", "to_pandas", "to_polars", "to_markdown", "to_latex"),
     *("report", "findings", "explain", "plot"),
 }

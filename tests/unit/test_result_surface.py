@@ -320,3 +320,10 @@ def test_rows_are_those_of_the_table() -> None:
         table, rows = result.table(bounds=True), result.rows(None, True)
         assert repr({key: [row[key] for row in rows] for key in table}) == repr(table), name
         assert all([*row] == [*table] for row in rows), name
+
+
+def test_metrics_of_every_result_are_the_values_of_its_readings() -> None:
+    for name, result in results():
+        if all(isinstance(one, Result) for one in result.leaves().values()):
+            read = {of: one.value for of, one in result.readings().items() if not one.is_count}
+            assert str(result.metrics()) == str(read), name
