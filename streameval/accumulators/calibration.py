@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import first_highest
@@ -20,6 +19,7 @@ from streameval.accumulators.pending import (
     row_of,
 )
 from streameval.configs.calibration import CalibrationConfig
+from streameval.exact.array_types import Array, Floats, Ints
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
@@ -50,8 +50,6 @@ from streameval.states.stack import Stack
 if TYPE_CHECKING:
     from streameval.results.calibration import Calibration
 
-Floats = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
 
 _ENTRIES = 2**14  # pending probabilities: for more, the sum takes longer than the calls
 _MAX_ENTRIES = 2**16  # if there are many sums to add: half a megabyte
@@ -67,7 +65,7 @@ _ONE_HOT = (
 
 
 def _read(
-    config: CalibrationConfig, arrays: Mapping[str, Any], truth: npt.NDArray[Any], ignored: Any
+    config: CalibrationConfig, arrays: Mapping[str, Any], truth: Array, ignored: Any
 ) -> Rows | None:
     """Read a batch of which all rows have weight; None if it is empty."""
     given = in_class_order(arrays["y_prob"], config, name="y_prob")
@@ -91,7 +89,7 @@ def _read_rows(config: CalibrationConfig, arrays: Mapping[str, Any]) -> Rows | N
 
 
 def _count_groups(
-    config: CalibrationConfig, rows: Rows, groups: npt.NDArray[Any], n_groups: int
+    config: CalibrationConfig, rows: Rows, groups: Array, n_groups: int
 ) -> Mapping[str, Stack] | None:
     """Count the rows of many groups at once; None if each group has to be counted alone."""
     is_usual = rows.weights is None and config.classes is None and not config.intervals
@@ -258,7 +256,7 @@ def _rows_a_block(config: CalibrationConfig) -> int:
 
 
 def _sum(
-    truth: Codes, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
+    truth: Ints, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
 ) -> CalibrationSums:
     """Sum a batch in blocks of rows, to use little extra memory."""
     step = _rows_a_block(config)
@@ -271,7 +269,7 @@ def _sum(
 
 def _sum_block(
     rows: slice,
-    truth: Codes,
+    truth: Ints,
     probability: Floats,
     weights: FixedPoint | None,
     config: CalibrationConfig,
@@ -285,9 +283,7 @@ def _sum_block(
     return counted.of_classes(y, p, top, w, config)
 
 
-def _probabilities(
-    array: npt.NDArray[Any], rows: int, tolerance: float, config: CalibrationConfig
-) -> Floats:
+def _probabilities(array: Array, rows: int, tolerance: float, config: CalibrationConfig) -> Floats:
     if config.classes is None:
         array = as_vector(array)
         if are_pairs(array):

@@ -22,6 +22,7 @@ from streameval.accumulators.pending import (
 from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.inputs.batches import is_single
 from streameval.inputs.classes import Label
 from streameval.inputs.row_scores import as_rows_of_items
@@ -54,7 +55,7 @@ def _read_rows(config: CurveConfig, arrays: Mapping[str, Any]) -> Rows | None:
 
 
 def _count_groups(
-    config: CurveConfig, rows: Rows, groups: npt.NDArray[Any], n_groups: int
+    config: CurveConfig, rows: Rows, groups: Array, n_groups: int
 ) -> Mapping[str, Stack] | None:
     """Count the rows of many groups at once; None if each group has to be counted alone."""
     if config.has_pairs:

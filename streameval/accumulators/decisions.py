@@ -25,6 +25,7 @@ from streameval.accumulators.pending import (
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.inputs.arrays import (
     SCORE_BITS,
     as_comparable,
@@ -48,9 +49,6 @@ from streameval.inputs.row_scores import (
 )
 from streameval.states.confusion import credit_codes, credit_dtype
 
-Array = npt.NDArray[Any]
-Codes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Scores = npt.NDArray[np.floating[Any]]
 DType: TypeAlias = np.dtype[Any]
 Cut: TypeAlias = tuple[np.ufunc, Array, DType | None, float]
@@ -222,7 +220,7 @@ def code_capacity(n_codes: int, columns: int) -> int:
     return min(max(_MIN_CAPACITY, n_codes**2 // 4), _MAX_CAPACITY)
 
 
-def _decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes, Array | None]:
+def _decide(y_pred: Array, truth: Ints, config: ConfusionConfig) -> tuple[Ints, Array | None]:
     """Decide the predicted class of each row over a fixed set of classes.
 
     Parameters
@@ -274,7 +272,7 @@ def _holds_scores(y_pred: Array, config: ConfusionConfig) -> bool:
     return False
 
 
-def _decide_by_label(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes:
+def _decide_by_label(y_pred: Array, rows: int, config: ConfusionConfig) -> Ints:
     check_vector(y_pred, rows=rows, name="y_pred")
     if config.top_k > 1:
         raise InvalidInputError(
@@ -286,7 +284,7 @@ def _decide_by_label(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes
     return encode(as_labels(y_pred, name="y_pred"), config.fixed_classes, name="y_pred")
 
 
-def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes:
+def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> Ints:
     if are_pairs(y_pred):
         y_pred = positive_scores(
             y_pred,
@@ -665,9 +663,7 @@ def _min_reaching(threshold: float | tuple[float, ...], dtype: DType) -> Array:
     return np.where(nearest.astype(np.float64) >= threshold, nearest, above)
 
 
-def highest_scores(
-    scores: Scores, truth: Codes, k: int
-) -> tuple[Codes, Codes | npt.NDArray[np.bool_]]:
+def highest_scores(scores: Scores, truth: Ints, k: int) -> tuple[Ints, Ints | Mask]:
     """Find the first class with the highest score of each row, and the credit of the true one.
 
     Scores are compared in their own dtype: widening would keep their order and ties.
@@ -695,12 +691,12 @@ def highest_scores(
     return prediction, top_k_credit(scores, truth, k)
 
 
-def first_highest(scores: Scores) -> tuple[Codes, bool]:
+def first_highest(scores: Scores) -> tuple[Ints, bool]:
     """Find the first class with the highest score of each row, and whether any row has two."""
     return (_by_columns if _is_long(scores) else _by_rows)(scores)
 
 
-def top_k_credit(scores: Scores, truth: Codes, k: int) -> Codes | npt.NDArray[np.bool_]:
+def top_k_credit(scores: Scores, truth: Ints, k: int) -> Ints | Mask:
     """Code the ranks within the first k that the true class shares with its ties.
 
     No row is sorted: counting the scores that reach that of the true class takes a tenth of the
@@ -725,7 +721,7 @@ def _is_long(scores: Scores) -> bool:
     return scores.shape[1] <= _FEW_CLASSES and len(scores) >= _MANY_ROWS
 
 
-def _count_in_rows(marks: npt.NDArray[np.bool_]) -> Codes:
+def _count_in_rows(marks: Mask) -> Ints:
     """Count the true entries of each row; in long ones, bits take half of the time of marks."""
     if marks.shape[1] <= _SHORT_ROW:
         return np.asarray(np.count_nonzero(marks, axis=1))
@@ -733,14 +729,14 @@ def _count_in_rows(marks: npt.NDArray[np.bool_]) -> Codes:
     return np.asarray(bits.sum(axis=1, dtype=np.int64))
 
 
-def _by_rows(scores: Scores) -> tuple[Codes, bool]:
+def _by_rows(scores: Scores) -> tuple[Ints, bool]:
     prediction = scores.argmax(axis=1)
     best = scores[np.arange(len(scores)), prediction]  # a third of the time of max on short rows
     has_ties = int(np.count_nonzero(scores == best[:, None])) > len(scores)
     return prediction.astype(np.int64, copy=False), has_ties
 
 
-def _by_columns(scores: Scores) -> tuple[Codes, bool]:
+def _by_columns(scores: Scores) -> tuple[Ints, bool]:
     """Work along many rows at once: for 10 classes three times as fast as short rows."""
     rows, classes = scores.shape
     prediction, has_ties = np.empty(rows, dtype=np.int64), False

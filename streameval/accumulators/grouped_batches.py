@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.grouped_rows import Key, rows_with_weight, weights_of
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.inputs.arrays import (
     IDS,
     as_array,
@@ -25,8 +25,6 @@ from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.values import ValueCodes, mixed
 from streameval.inputs.weighted_rows import WeightedRows
-
-Array = npt.NDArray[Any]
 
 _CHUNK = 2**15  # its temporaries stay in the cache
 

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.grouped_batches import Batch, groups_of_clusters, refuse_split_queries
@@ -27,14 +26,13 @@ from streameval.configs.inner import Inner, OuterConfig, key_columns
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
+from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_array, as_ids, check_vector
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import ValueCodes
 from streameval.states import codec
-
-Array = npt.NDArray[Any]
 
 CAPACITY = 2**18
 """The maximum number of pending rows, over which the fixed cost of a group is spread."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import Arrays, BufferedAccumulator
 from streameval.accumulators.decisions import (
@@ -21,6 +20,7 @@ from streameval.accumulators.decisions import (
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.paired import PairedConfig, pairs_of
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Mask
 from streameval.exact.fixed_point import FixedPoint, weight_by_cell
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.arrays import (
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
     from streameval.accumulators.collection import Collection
     from streameval.results.paired import PairedResult
 
-Array = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
 PairedState = PairedCounts | PairedSums
 ReadT = TypeVar("ReadT")
 

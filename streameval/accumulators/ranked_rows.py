@@ -8,10 +8,10 @@ from typing import Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.ranking import JUDGED, RankingConfig, gains_of
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Array, Floats, Indices, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import grouped
 from streameval.inputs.arrays import (
@@ -42,11 +42,6 @@ from streameval.states.queries import (
 )
 from streameval.states.ranking import RankingState
 from streameval.states.ranking_rows import Documents
-
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 _MAX_RELEVANCE = 2.0**400
 _MAX_POWER = 62.0
@@ -509,7 +504,7 @@ def check_new(
                 raise InvalidInputError(f"holds {first!r}, which {what}", argument=name)
 
 
-def open_indices(ids: Array, state: RankingState, *, name: str) -> npt.NDArray[np.intp]:
+def open_indices(ids: Array, state: RankingState, *, name: str) -> Indices:
     """Find the indices of sorted ids among the open queries; others raise."""
     _check_type(ids, state, name=name)
     known = state.ids.values
@@ -528,7 +523,7 @@ def _check_type(ids: Array, state: RankingState, *, name: str) -> None:
             check_id_type(were_texts=known.kind == "text", are_texts=are_texts, name=name)
 
 
-def _among(ids: Array, known: Array) -> npt.NDArray[np.bool_]:
+def _among(ids: Array, known: Array) -> Mask:
     """Check which ids are in a sorted array."""
     found = np.zeros(len(ids), dtype=bool)
     if len(known) and len(ids):

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
-import numpy as np
-import numpy.typing as npt
-
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
     NUMBER_TYPES,
@@ -20,6 +17,7 @@ from streameval.accumulators.pending import (
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Floats
 from streameval.inputs.arrays import (
     LARGEST_NUMBER,
     are_empty,
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     from streameval.results.regression import Regression
     from streameval.results.regression_outputs import RegressionOutputs
 
-Floats = npt.NDArray[np.float64]
 Sums = RegressionSums | MeasuredSums | OutputSums
 
 _CAPACITY = 2**14  # from this many rows on, adding up takes longer than the calls
@@ -75,7 +72,7 @@ def _read_rows(config: RegressionConfig, arrays: Mapping[str, Any]) -> Rows | No
 
 
 def _count_groups(
-    config: RegressionConfig, rows: Rows, groups: npt.NDArray[Any], n_groups: int
+    config: RegressionConfig, rows: Rows, groups: Array, n_groups: int
 ) -> Mapping[str, Stack] | None:
     """Count the rows of many groups at once; None if each group has to be counted alone."""
     is_many = len(groups) <= ROWS_A_GROUP * n_groups

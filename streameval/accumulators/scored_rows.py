@@ -7,12 +7,12 @@ import math
 from typing import Any, Self, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.pending import Rows
 from streameval.configs.curve import CurveConfig, GroupedConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact import Scale
+from streameval.exact.array_types import Array, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
@@ -33,10 +33,6 @@ from streameval.inputs.arrays import (
 from streameval.inputs.classes import Label, canonical_label, without_names
 from streameval.inputs.labels import Dictionary, encode, equal, in_class_order, is_ignored, present
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
-
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 _LABEL_BITS = {
     np.dtype(f"{letter}{size}"): np.dtype(f"u{size}") for letter in "iu" for size in (1, 2, 4, 8)
@@ -272,11 +268,7 @@ def _positives(
 
 
 def _classes(
-    labels: Array,
-    rows: int,
-    config: CurveConfig,
-    hint: tuple[object, ...],
-    unweighted: Mask | None,
+    labels: Array, rows: int, config: CurveConfig, hint: tuple[object, ...], unweighted: Mask | None
 ) -> tuple[Mask, tuple[Label, ...], Mask | None]:
     """Tell for each row which curves it is a positive of, and where its truth is ignored.
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.clustered import Clustered
@@ -29,6 +28,7 @@ from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
 
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from streameval.configs.sliced import SlicedConfig
     from streameval.results.windowed import CountedPane, WindowedResult
 
-Array = npt.NDArray[Any]
 _LIMIT = 2**63
 
 

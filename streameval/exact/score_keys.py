@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact import Scale
+from streameval.exact.array_types import Array, Floats
 
 Keys = npt.NDArray[np.uint64]
-Floats = npt.NDArray[np.float64]
 ItemT = TypeVar("ItemT", bound=np.generic)
 
 _CHUNK = 2**15  # small enough for temporaries to stay in the cache: three times as fast
@@ -95,7 +95,7 @@ def _reals(keys: Keys) -> Floats:
 
 
 def _by_chunk(
-    make: Callable[[Any], npt.NDArray[ItemT]], array: npt.NDArray[Any], dtype: type[ItemT]
+    make: Callable[[Any], npt.NDArray[ItemT]], array: Array, dtype: type[ItemT]
 ) -> npt.NDArray[ItemT]:
     """Apply an elementwise function in chunks."""
     if array.ndim and array.size <= _CHUNK:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.inputs.arrays import first_index, refuse_first
 from streameval.inputs.classes import MAX_CLASSES, Label, canonical_label, checked_text
 from streameval.inputs.foreign import converted
@@ -23,12 +23,8 @@ MAX_OBSERVED_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classif
 
 
 def encode(
-    labels: npt.NDArray[Any],
-    classes: int | tuple[Label, ...],
-    *,
-    name: str,
-    ignored: npt.NDArray[np.bool_] | None = None,
-) -> npt.NDArray[np.int64]:
+    labels: Array, classes: int | tuple[Label, ...], *, name: str, ignored: Mask | None = None
+) -> Ints:
     """Find the position of each label among the classes.
 
     Parameters
@@ -81,12 +77,8 @@ def encode(
 
 
 def present(
-    labels: npt.NDArray[Any],
-    *,
-    name: str,
-    ignored: npt.NDArray[np.bool_] | None = None,
-    hint: tuple[object, ...] = (),
-) -> npt.NDArray[np.bool_]:
+    labels: Array, *, name: str, ignored: Mask | None = None, hint: tuple[object, ...] = ()
+) -> Mask:
     """Read an (n, K) array of 0 and 1 as presence; ignored entries may hold anything."""
     wrong = (labels != 0) & (labels != 1)
     if ignored is not None:
@@ -95,7 +87,7 @@ def present(
     return np.asarray(labels == 1)
 
 
-def equal(labels: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
+def equal(labels: Array, label: Any) -> Mask:
     """Tell which labels are this one.
 
     NumPy makes an array of a bare string that it compares with, which loses NULs at its end.
@@ -104,9 +96,7 @@ def equal(labels: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
     return np.asarray(labels == other)
 
 
-def is_ignored(
-    labels: npt.NDArray[Any], ignore_label: Label | None
-) -> npt.NDArray[np.bool_] | None:
+def is_ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
     """Mark the rows or entries whose truth does not count; None if all do."""
     if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
         return None
@@ -114,15 +104,13 @@ def is_ignored(
     return ignored if ignored.any() else None
 
 
-def observe(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:
+def observe(labels: Array) -> tuple[tuple[Label, ...], Ints]:
     """List the distinct labels, sorted, and the position of each label among them."""
     observed, codes = distinct(labels, name="y_true")
     return tuple(observed.tolist()), codes
 
 
-def distinct(
-    labels: npt.NDArray[Any], *, name: str
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+def distinct(labels: Array, *, name: str) -> tuple[Array, Ints]:
     """Find the distinct labels as a sorted array, and the position of each label among them."""
     if labels.dtype == object:
         texts = sorted(checked_text(label, name=name) for label in set(labels.tolist()))
@@ -138,9 +126,7 @@ def distinct(
     return numbers, codes.astype(np.int64, copy=False)
 
 
-def _dense(
-    offsets: npt.NDArray[np.int64], size: int, lowest: int
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def _dense(offsets: Ints, size: int, lowest: int) -> tuple[Ints, Ints]:
     """Find distinct numbers in a small range by a table of it, without a sort."""
     occurs = np.zeros(size, dtype=bool)
     occurs[offsets] = True
@@ -148,9 +134,7 @@ def _dense(
     return np.flatnonzero(occurs) + lowest, positions[offsets]
 
 
-def union(
-    mine: npt.NDArray[Any], theirs: npt.NDArray[Any]
-) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+def union(mine: Array, theirs: Array) -> tuple[Array, Ints, Ints]:
     """Merge two sorted sets of labels, and find the positions of each side's labels."""
     if mine.dtype != object:
         both = np.sort(np.concatenate([mine, theirs]), kind="stable")  # merges two runs
@@ -177,14 +161,14 @@ def code_of(classes: tuple[Label, ...]) -> dict[Label, int]:
 @functools.lru_cache(maxsize=64)
 def _ordered(
     classes: tuple[Label, ...],
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+) -> tuple[Ints, Ints]:
     labels = np.array(classes, dtype=np.int64)
     order = np.argsort(labels)
     return labels[order], order
 
 
 def _remedy(
-    labels: npt.NDArray[Any], unknown: Any, classes: int | tuple[Label, ...], name: str
+    labels: Array, unknown: Any, classes: int | tuple[Label, ...], name: str
 ) -> tuple[object, ...]:
     """Say what to do about a label that is not among the classes."""
     if name == "y_true" and unknown == _IGNORED_BY_TORCH:
@@ -193,7 +177,7 @@ def _remedy(
     return _listing(labels) if isinstance(classes, int) else ()
 
 
-def _listing(labels: npt.NDArray[Any]) -> tuple[object, ...]:
+def _listing(labels: Array) -> tuple[object, ...]:
     """Say how to declare the labels of a batch that are not all 0..K-1."""
     if labels.dtype != object and labels.min() >= 0 and labels.max() < MAX_CLASSES:
         highest = int(labels.max())
@@ -237,9 +221,6 @@ def in_class_order(value: Any, config: Any, *, name: str) -> Any:
     return value
 
 
-Codes = npt.NDArray[np.int64]
-
-
 class Dictionary:
     """Labels; each keeps the code that it got when first observed.
 
@@ -268,7 +249,7 @@ class Dictionary:
         """Whether the labels are texts; there must be some."""
         return isinstance(self._labels[0], str)
 
-    def encode(self, labels: Sequence[Label], *, name: str) -> Codes:
+    def encode(self, labels: Sequence[Label], *, name: str) -> Ints:
         """Find or add the code of each label; text that is not Unicode raises and adds nothing."""
         codes = self._codes
         try:
@@ -280,7 +261,7 @@ class Dictionary:
         self._add(new)
         return np.fromiter(map(codes.__getitem__, labels), np.int64, len(labels))
 
-    def decode(self, codes: Codes) -> list[Label]:
+    def decode(self, codes: Ints) -> list[Label]:
         """Look up the label of each code."""
         return list(map(self._labels.__getitem__, codes.tolist()))
 

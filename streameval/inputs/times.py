@@ -10,12 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.inputs.arrays import as_array, as_labels, first_index, is_missing, to_host
-
-Int64Array = npt.NDArray[np.int64]
 
 UNITS = ("s", "ms", "us", "ns")
 """The units of epoch numbers, longest first."""
@@ -37,7 +35,7 @@ class _Naive:
     is_said = False
 
 
-def as_times(value: Any, *, unit: str | None, name: str, warns: bool = True) -> Int64Array:
+def as_times(value: Any, *, unit: str | None, name: str, warns: bool = True) -> Ints:
     """Read the time of each row as microseconds since 1970 in UTC.
 
     Parameters
@@ -78,7 +76,7 @@ def as_times(value: Any, *, unit: str | None, name: str, warns: bool = True) -> 
     return _of_numbers(as_array(value, name=name), unit, name)
 
 
-def as_steps(value: Any, *, name: str) -> Int64Array:
+def as_steps(value: Any, *, name: str) -> Ints:
     """Read the step of each row: integers, of any meaning."""
     array = as_labels(value, name=name)
     if not array.size:
@@ -102,13 +100,13 @@ def read_step(value: Any, *, name: str) -> int:
     return int(as_steps(_single(items, name), name=name)[0])
 
 
-def _single(items: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+def _single(items: Array, name: str) -> Array:
     if items.size != 1:
         raise InvalidInputError(f"must be one time, got {items.size}", argument=name)
     return items.reshape(1)
 
 
-def _alone(value: Any) -> npt.NDArray[Any]:
+def _alone(value: Any) -> Array:
     if isinstance(value, np.generic):
         return np.asarray(value)
     array = np.empty(1, dtype=object)
@@ -116,7 +114,7 @@ def _alone(value: Any) -> npt.NDArray[Any]:
     return array
 
 
-def _to_array(value: Any, name: str) -> npt.NDArray[Any]:
+def _to_array(value: Any, name: str) -> Array:
     """Convert a column to NumPy; pandas would turn one with a time zone into objects."""
     zone = getattr(getattr(value, "dtype", None), "tz", None)
     if zone is not None and hasattr(value, "to_numpy"):
@@ -134,12 +132,12 @@ def _to_array(value: Any, name: str) -> npt.NDArray[Any]:
         raise InvalidInputError(f"must be an array: {error}", argument=name) from error
 
 
-def _refuse(bad: npt.NDArray[np.bool_], rule: str, name: str, remedy: str = "") -> None:
+def _refuse(bad: Mask, rule: str, name: str, remedy: str = "") -> None:
     if bad.any():
         raise InvalidInputError(rule, argument=name, position=first_index(bad), remedy=remedy)
 
 
-def _of_datetime64(array: npt.NDArray[Any], name: str) -> Int64Array:
+def _of_datetime64(array: Array, name: str) -> Ints:
     _refuse(np.isnat(array), "must not hold missing times", name)
     unit, step = np.datetime_data(array.dtype)
     if unit in ("ns", "ps", "fs", "as"):
@@ -153,14 +151,14 @@ def _of_datetime64(array: npt.NDArray[Any], name: str) -> Int64Array:
     return times.view(np.int64)
 
 
-def _rounded(counts: Int64Array, finer: int) -> Int64Array:
+def _rounded(counts: Ints, finer: int) -> Ints:
     """Divide integers and round to the nearest, half to even."""
     whole, rest = np.divmod(counts, finer)
     up = (2 * rest > finer) | ((2 * rest == finer) & (whole & 1 == 1))
     return np.asarray(whole + up)
 
 
-def _of_python(counts: Iterable[int | Fraction], finer: int, name: str) -> Int64Array:
+def _of_python(counts: Iterable[int | Fraction], finer: int, name: str) -> Ints:
     """Round ratios of Python integers, half to even."""
     times = [round(Fraction(count) / finer) for count in counts]
     fits = np.array([-(2**63) < time < 2**63 for time in times])
@@ -180,7 +178,7 @@ def is_naive(value: Any) -> bool:
         return False
 
 
-def _of_items(items: list[Any], name: str, *, warns: bool) -> Int64Array:
+def _of_items(items: list[Any], name: str, *, warns: bool) -> Ints:
     times = np.empty(len(items), dtype=np.int64)
     before, time = None, 0
     for position, item in enumerate(items):
@@ -256,7 +254,7 @@ def _refuse_booleans(items: list[Any], name: str) -> None:
             raise InvalidInputError(rule, argument=name, position=position)
 
 
-def _of_numbers(array: npt.NDArray[Any], unit: str | None, name: str) -> Int64Array:
+def _of_numbers(array: Array, unit: str | None, name: str) -> Ints:
     if array.dtype.kind not in "iuf":
         raise InvalidInputError(f"must hold times, got dtype {array.dtype}", argument=name)
     if unit is None:
@@ -276,13 +274,13 @@ def _of_numbers(array: npt.NDArray[Any], unit: str | None, name: str) -> Int64Ar
     return _product(array, 10**6 // _PER_SECOND[unit])
 
 
-def _of_integers(array: npt.NDArray[Any], unit: str) -> Int64Array:
+def _of_integers(array: Array, unit: str) -> Ints:
     """Scale integers, which fit because `_check_unit` has bounded them."""
-    counts: Int64Array = array.astype(np.int64)
+    counts: Ints = array.astype(np.int64)
     return _rounded(counts, 10**3) if unit == "ns" else counts * (10**6 // _PER_SECOND[unit])
 
 
-def _product(numbers: npt.NDArray[np.float64], factor: int) -> Int64Array:
+def _product(numbers: Floats, factor: int) -> Ints:
     """Multiply and round the exact product once, half to even.
 
     The fraction is multiplied separately. Where its product lies halfway, the error of float64
@@ -309,7 +307,7 @@ def _product(numbers: npt.NDArray[np.float64], factor: int) -> Int64Array:
     return np.asarray(odd_base + nearest.astype(np.int64))
 
 
-def _check_unit(array: npt.NDArray[Any], unit: str, name: str) -> None:
+def _check_unit(array: Array, unit: str, name: str) -> None:
     """Refuse numbers that look like another unit.
 
     These are numbers past the year 5138, and numbers shortly after 1970 that would be recent in
@@ -327,9 +325,7 @@ def _check_unit(array: npt.NDArray[Any], unit: str, name: str) -> None:
                 raise _of_another_unit(array, looks, unit, name)
 
 
-def _of_another_unit(
-    array: npt.NDArray[Any], looks: npt.NDArray[np.bool_], unit: str, name: str
-) -> InvalidInputError:
+def _of_another_unit(array: Array, looks: Mask, unit: str, name: str) -> InvalidInputError:
     position = int(looks.argmax())
     number = array[position].item()
     start, end = _RECENT

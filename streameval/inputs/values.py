@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.inputs.arrays import as_labels, passes_int64
 from streameval.inputs.classes import Label, canonical_label
 from streameval.inputs.identities import Codes, Identities
@@ -19,7 +20,6 @@ from streameval.inputs.labels import distinct
 Value = Any
 """A label, None for a missing one, or a tuple of these for several columns."""
 
-Indices = npt.NDArray[np.int64]
 Words = npt.NDArray[np.uint64]
 
 MAX_CHARACTERS = 2**16  # of one value, which is a name
@@ -121,7 +121,7 @@ class ValueCodes:
         self._ranks = np.zeros(0, dtype=np.int64)
         self.values: list[Value] = []
 
-    def ranks(self) -> Indices:
+    def ranks(self) -> Ints:
         """Return the rank of the value of each code in the order of `rank_of`, computed once."""
         ranks, size = self._ranks, len(self.values)
         if len(ranks) != size:
@@ -131,7 +131,7 @@ class ValueCodes:
             self._ranks = ranks  # at once, for readers on other threads
         return ranks
 
-    def missing(self, codes: Codes) -> npt.NDArray[np.bool_]:
+    def missing(self, codes: Codes) -> Mask:
         """Return which rows have a missing value."""
         return np.asarray(codes == np.int64(self._codes.get(None, -1)))
 
@@ -193,7 +193,7 @@ class ValueCodes:
         return np.fromiter(map(self._codes.__getitem__, items), np.uint32, len(items))
 
 
-def _local(column: Any, name: str) -> tuple[Indices, list[Value]]:
+def _local(column: Any, name: str) -> tuple[Ints, list[Value]]:
     """Return the code of each row, and the distinct values of one column, in any order."""
     indices, items = _listed(column, name)
     known = _canonical(items, name, indices)
@@ -203,7 +203,7 @@ def _local(column: Any, name: str) -> tuple[Indices, list[Value]]:
     return codes if indices is None else codes[indices], list(values)
 
 
-def _listed(column: Any, name: str) -> tuple[npt.NDArray[Any] | None, list[Any]]:
+def _listed(column: Any, name: str) -> tuple[Array | None, list[Any]]:
     """List the items of a column as they are: of all rows, or different ones and indices of them.
 
     An index of -1 is that of a missing item, the last one.
@@ -229,7 +229,7 @@ def _listed(column: Any, name: str) -> tuple[npt.NDArray[Any] | None, list[Any]]
     return codes, numbers.tolist()
 
 
-def _listed_of_arrow(column: Any) -> tuple[npt.NDArray[Any] | None, list[Any]]:
+def _listed_of_arrow(column: Any) -> tuple[Array | None, list[Any]]:
     try:
         column = column.dictionary_encode()
     except NotImplementedError:  # of a nested type
@@ -238,7 +238,7 @@ def _listed_of_arrow(column: Any) -> tuple[npt.NDArray[Any] | None, list[Any]]:
     return np.asarray(column.indices.fill_null(-1)), [*column.dictionary.to_pylist(), None]
 
 
-def _to_array(column: Any) -> npt.NDArray[Any]:
+def _to_array(column: Any) -> Array:
     """Keep the items of a list as objects; NumPy would turn numbers among text into text."""
     if hasattr(column, "to_list"):
         column = column.to_list()  # polars
@@ -250,10 +250,7 @@ def _to_array(column: Any) -> npt.NDArray[Any]:
 
 
 def _canonical(
-    items: list[Any],
-    name: str,
-    indices: npt.NDArray[Any] | None,
-    besides: Container[Any] = (),
+    items: list[Any], name: str, indices: Array | None, besides: Container[Any] = ()
 ) -> dict[Any, Value]:
     """Return the value of each different item, besides those that are known."""
     try:
@@ -283,7 +280,7 @@ def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(f"cannot be read: {error}", argument=name)  # pragma: no cover
 
 
-def _combined(parts: Sequence[tuple[Indices, list[Value]]]) -> tuple[Indices, list[Value]]:
+def _combined(parts: Sequence[tuple[Ints, list[Value]]]) -> tuple[Ints, list[Value]]:
     """Combine the values of several columns into the tuples that occur in rows."""
     codes, values = parts[0][0], [(value,) for value in parts[0][1]]
     for others, more in parts[1:]:

@@ -10,14 +10,12 @@ from typing import Any, Self, TypeVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Indices
 from streameval.inputs.arrays import as_array, to_host
 from streameval.inputs.coded import CodedTexts
 
-Array = npt.NDArray[Any]
-Index = npt.NDArray[np.intp]
 CountedT = TypeVar("CountedT")
 
 
@@ -34,7 +32,7 @@ class WeightedRows:
     """
 
     arrays: dict[str, Any]
-    index: Index
+    index: Indices
 
     @classmethod
     def among(cls, arrays: Mapping[str, Any], *, may_weigh_entries: bool = True) -> Self | None:
@@ -47,7 +45,7 @@ class WeightedRows:
         return None if index is None else cls.of(arrays, index, rows=len(weights))
 
     @classmethod
-    def of(cls, arrays: Mapping[str, Any], index: Index, *, rows: int) -> Self | None:
+    def of(cls, arrays: Mapping[str, Any], index: Indices, *, rows: int) -> Self | None:
         """Take rows out of the arrays of a batch.
 
         None if an array has another number of rows: whoever reads the arrays says so.
@@ -77,7 +75,7 @@ def are_positive(weights: Any) -> bool:
     return bool(weights.item(weights.argmin()) > 0)
 
 
-def weighted_rows(weights: Any) -> Index | None:
+def weighted_rows(weights: Any) -> Indices | None:
     """Find the rows that have weight; None if all have, or if these are no weights.
 
     A row with weights of its entries has weight if one of them has.
@@ -104,7 +102,7 @@ def _are_of_entries(weights: Any, arrays: Mapping[str, Any]) -> bool:
         return False
 
 
-def rows_of_units(index: Index, labels: Array) -> Index:
+def rows_of_units(index: Indices, labels: Array) -> Indices:
     """Find the rows that share their label with one of these: those of the same queries."""
     known = labels.tolist()
     units = set(map(known.__getitem__, index.tolist()))
@@ -123,7 +121,7 @@ def _length(value: Any) -> int | None:
         return -1
 
 
-def _taken(value: Any, index: Index) -> Any:
+def _taken(value: Any, index: Indices) -> Any:
     """Take rows out of an array, a sequence, or a column or table of any library."""
     if _length(value) is None:
         return value

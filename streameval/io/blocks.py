@@ -10,8 +10,9 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError
+from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts
-from streameval.io.columns import Argument, Array, FieldType, what_is_wrong
+from streameval.io.columns import Argument, FieldType, what_is_wrong
 from streameval.io.streams import reading
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
 from streameval.io.notation import (
@@ -22,8 +23,6 @@ from streameval.io.notation import (
     text_or_none,
     without_currency,
 )
-
-Array = npt.NDArray[Any]
 
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")

@@ -17,9 +17,9 @@ from streameval.io.words import CellWords
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from streameval.exact.array_types import Array, Indices
     from streameval.io.blocks import Field
-    from streameval.io.columns import Array, FieldType
-    from streameval.io.words import Indices
+    from streameval.io.columns import FieldType
 
 _NEWLINE, _QUOTE = b'\n"'
 _HIDDEN = 0

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from streameval.errors import BadDataError, Named
+from streameval.exact.array_types import Array
 from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
-from streameval.io.columns import Argument, Array, Numbers, has_decimal_comma, hint_of
+from streameval.io.columns import Argument, Numbers, has_decimal_comma, hint_of
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, Piece, RowEnds, is_text, is_utf8, pieces, text_of

@@ -12,11 +12,11 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts, coded_texts
 from streameval.inputs.paths import cuts, find
 from streameval.io.blocks import Parsed, assemble, fields_of
 from streameval.io.columns import (
-    Array,
     FieldType,
     Flags,
     Labels,

@@ -5,17 +5,12 @@ This reads only the usual cells; the rest are left to the caller.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Indices, Ints, Mask
 from streameval.exact.exact_sum import exact_product
 
-Array = npt.NDArray[Any]
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
-Mask = npt.NDArray[np.bool_]
 Words = npt.NDArray[np.uint64]
 
 _WORD, _WORDS = 8, 3
@@ -97,7 +92,7 @@ class CellWords:
 
     def _integers(
         self, ends: Indices, points: Indices, n_whole: Indices, n_decimals: Indices
-    ) -> tuple[npt.NDArray[np.int64], Mask]:
+    ) -> tuple[Ints, Mask]:
         """Read the digits on both sides of the point as an integer; 0 for no or too many digits."""
         total, are_digits = self._digits(points, n_whole)
         estimate = total * _POWERS[n_decimals]
@@ -113,7 +108,7 @@ class CellWords:
         are_digits &= estimate <= _MAX_INTEGER
         return total * are_digits, are_digits
 
-    def _digits(self, ends: Indices, lengths: Indices) -> tuple[npt.NDArray[np.int64], Mask]:
+    def _digits(self, ends: Indices, lengths: Indices) -> tuple[Ints, Mask]:
         """Read up to eight digits before each position, and tell which were digits."""
         word = (self._ending[ends] ^ _ZEROS) & _LAST_BYTES[lengths]
         are_digits = ((word + _PAST_NINE) | word) & _TOP_BITS == 0
@@ -122,7 +117,7 @@ class CellWords:
         return word.astype(np.int64), are_digits
 
 
-def _quotients(digits: npt.NDArray[np.int64], powers: Floats) -> tuple[Floats, Mask]:
+def _quotients(digits: Ints, powers: Floats) -> tuple[Floats, Mask]:
     """Divide and round once, and tell where the result is certain."""
     rounded = digits.astype(np.float64)
     lost = (digits - rounded.astype(np.int64)).astype(np.float64)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats
 from streameval.inputs.classes import Label
 from streameval.metrics import confusion as metrics
 from streameval.metrics import intervals
@@ -18,8 +18,6 @@ from streameval.metrics.evidence import Share, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.label_counts import WRONG, Averaging, LabelCounts, of_examples, right
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
-
-Floats = npt.NDArray[np.float64]
 
 
 def ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging, z: float) -> Any:

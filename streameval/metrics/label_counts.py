@@ -9,13 +9,13 @@ from typing import Any, Literal, cast
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.cached import Cached
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import listed
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Array, Floats, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics import confusion as metrics
@@ -28,7 +28,6 @@ from streameval.states.confusion import (
     TopKCounts,
 )
 
-Floats = npt.NDArray[np.float64]
 AverageOption = Average | Literal["default"] | None
 ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts
 
@@ -98,14 +97,14 @@ class LabelCounts(Cached):
         return self.labels if isinstance(self.state, ObservedCounts) else self.config.class_names
 
     @property
-    def matrix(self) -> npt.NDArray[Any]:
+    def matrix(self) -> Array:
         """The matrix, or one table per label."""
         if isinstance(self.state, MultilabelCounts):
             return self.state.outcomes.to_numbers()
         return self.state.matrix.to_numbers()
 
     @property
-    def averaged(self) -> npt.NDArray[np.bool_]:
+    def averaged(self) -> Mask:
         """The classes that enter means: those that occur, or all if the options say so."""
         if self.config.include_unseen:
             return np.ones(len(self.labels), dtype=bool)
@@ -113,7 +112,7 @@ class LabelCounts(Cached):
             return self.outcomes.seen() | self.outcomes.tn.is_positive()
         return self.outcomes.seen()
 
-    def averaged_over(self, labels: Sequence[Label] | None) -> npt.NDArray[np.bool_]:
+    def averaged_over(self, labels: Sequence[Label] | None) -> Mask:
         """Mark the classes that enter means: the named ones, or else `averaged`."""
         if labels is None:
             return self.averaged

@@ -32,9 +32,9 @@ from typing import Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.exact import Scale
+from streameval.exact.array_types import Floats, Indices
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, prefixes
@@ -54,9 +54,6 @@ from streameval.metrics.values import MeanLoss, unvarying
 from streameval.states.cells import Cells
 from streameval.states.paired import LossSums
 from streameval.states.score_pairs import Margin, ScorePairs
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 
 @attrs.frozen

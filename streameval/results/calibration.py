@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Floats
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.classes import Label
@@ -52,7 +52,7 @@ from streameval.states.calibration import CalibrationMoments, CalibrationSums
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PerClass = float | npt.NDArray[np.float64]
+PerClass = float | Floats
 
 _CURVE = ("mean_prediction", "mean_label", "weight")
 
@@ -193,7 +193,7 @@ class Calibration(CalibrationMembers, SumsResult):
             self._state.prediction, self._state.hits, self._state.weight
         )
 
-    def pcopc_by_bin(self) -> npt.NDArray[np.float64]:
+    def pcopc_by_bin(self) -> Floats:
         """Divide predictions by labels, bin by bin, as `pcopc` does for all examples.
 
         Returns

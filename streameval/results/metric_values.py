@@ -16,16 +16,13 @@ from typing import (
     overload,
 )
 
-import numpy as np
-import numpy.typing as npt
-
 from streameval.configs.names import unknown_arguments
+from streameval.exact.array_types import Floats
 from streameval.inputs.classes import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import Average
 from streameval.metrics.table import Metric
 
-Floats = npt.NDArray[np.float64]
 Multioutput = Literal["uniform_average", "variance_weighted", "raw_values"] | Sequence[float]
 
 P = ParamSpec("P")

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.names import nearest
 from streameval.configs.preferences import PreferencesConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
@@ -43,7 +43,7 @@ from streameval.states.preferences import PreferenceCounts
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-PairCounts = npt.NDArray[np.int64] | npt.NDArray[np.float64]
+PairCounts = Ints | Floats
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
@@ -153,12 +153,12 @@ class Preferences(PreferencesMembers, SumsResult):
         return float(wins[at].sum()), float(wins[:, at].sum()), float(ties[at].sum())
 
     @cached_property
-    def _tables(self) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    def _tables(self) -> tuple[Floats, Floats]:
         above = self._state.ties.to_floats()
         return self._state.wins.to_floats(), above + above.T
 
     @property
-    def _compared(self) -> npt.NDArray[np.bool_]:
+    def _compared(self) -> Mask:
         wins, ties = self._tables
         return np.asarray(wins + wins.T + ties > 0)
 

@@ -11,9 +11,10 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError
+from streameval.exact.array_types import Array
 from streameval.inputs.judged_runs import judged_rows
 from streameval.io.blocks import Block, Parsed, assemble, fields_of
-from streameval.io.columns import Argument, Array, Texts, objects
+from streameval.io.columns import Argument, Texts, objects
 from streameval.io.errors import BadRow, shown
 from streameval.io.formats import read_blocks
 from streameval.io.streams import is_read_once, name_of, opened, writing_temporary_file

@@ -8,10 +8,10 @@ from typing import Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
+from streameval.exact.array_types import Floats, Indices, Ints, Mask
 from streameval.exact.cell_sums import cell_squares, cell_sums, column_sums, single_sum
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
@@ -21,10 +21,6 @@ from streameval.exact.scratch import ROWS
 from streameval.states.bins import bin_indices
 from streameval.states.stack import Stack, SummableState
 from streameval.states.state import check_numbers, check_total, fields_of
-
-Codes = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 
 _EPSILON = 2.0**-52
 
@@ -88,11 +84,7 @@ class CalibrationSums(SummableState):
 
     @classmethod
     def of_binary(
-        cls,
-        truth: Codes,
-        probability: Floats,
-        weights: FixedPoint | None,
-        config: CalibrationConfig,
+        cls, truth: Ints, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
     ) -> Self:
         """Sum a batch of truths 0 and 1 and of probabilities of 1, both of shape (n,)."""
         is_positive = truth == 1
@@ -115,11 +107,7 @@ class CalibrationSums(SummableState):
 
     @staticmethod
     def of_groups(
-        truth: Codes,
-        probability: Floats,
-        groups: npt.NDArray[np.intp],
-        n_groups: int,
-        config: CalibrationConfig,
+        truth: Ints, probability: Floats, groups: Indices, n_groups: int, config: CalibrationConfig
     ) -> dict[str, Stack]:
         """Sum what `of_binary` does for many groups at once, without weights; stack the states."""
         bins, is_positive = config.bins, truth == 1
@@ -149,9 +137,9 @@ class CalibrationSums(SummableState):
     @classmethod
     def of_classes(
         cls,
-        truth: Codes,
+        truth: Ints,
         probability: Floats,
-        top: Codes,
+        top: Ints,
         weights: FixedPoint | None,
         config: CalibrationConfig,
     ) -> Self:
@@ -252,11 +240,7 @@ class CalibrationMoments(CalibrationSums):
 
     @classmethod
     def of_binary(
-        cls,
-        truth: Codes,
-        probability: Floats,
-        weights: FixedPoint | None,
-        config: CalibrationConfig,
+        cls, truth: Ints, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
     ) -> Self:
         """Sum a batch of truths 0 and 1 and of probabilities of 1, both of shape (n,)."""
         sums = CalibrationSums.of_binary(truth, probability, weights, config)
@@ -267,9 +251,9 @@ class CalibrationMoments(CalibrationSums):
     @classmethod
     def of_classes(
         cls,
-        truth: Codes,
+        truth: Ints,
         probability: Floats,
-        top: Codes,
+        top: Ints,
         weights: FixedPoint | None,
         config: CalibrationConfig,
     ) -> Self:
@@ -327,14 +311,14 @@ def _total_where(chosen: Mask, weights: FixedPoint | None) -> FixedPoint:
     return weights.select(chosen).total()
 
 
-def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -> FixedPoint:
+def _tally(index: Indices, size: int, weights: FixedPoint | None) -> FixedPoint:
     if weights is None:
         return FixedPoint(np.bincount(index, minlength=size))
     return weights.scatter(index, size)
 
 
 def _tallies(
-    index: npt.NDArray[np.intp], is_hit: Mask, size: int, weights: FixedPoint | None
+    index: Indices, is_hit: Mask, size: int, weights: FixedPoint | None
 ) -> tuple[FixedPoint, FixedPoint]:
     """Count all rows by bin, and hits separately."""
     if weights is None:

@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact import Scale
+from streameval.exact.array_types import Indices, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.key_ranges import KeyRange, PrefixNumbers
 from streameval.states.sorted_rows import SortedRows
 
-Indices = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.floating[Any]]
 
 _LARGEST_KEY = np.uint64(2**64 - 1)
@@ -48,7 +47,7 @@ class Cells:
     hi: Keys
     pos: FixedPoint
     neg: FixedPoint
-    group: Indices | None = None
+    group: Ints | None = None
 
     @classmethod
     def none(cls) -> Self:
@@ -85,7 +84,7 @@ class Cells:
         positive: Mask,
         weights: FixedPoint | None,
         level: int,
-        group: Indices | None = None,
+        group: Ints | None = None,
     ) -> Self:
         """Put the rows of a batch into cells of a level."""
         order = _order(keys, group, level)
@@ -105,7 +104,7 @@ class Cells:
         """Return the number of cells."""
         return len(self.lo)
 
-    def __getitem__(self, key: slice | npt.NDArray[np.intp]) -> Self:
+    def __getitem__(self, key: slice | Indices) -> Self:
         """Take some cells, in the order of the key."""
         group = None if self.group is None else self.group[key]
         lo = self.lo[key]
@@ -263,9 +262,7 @@ class Cells:
         group = None if self.group is None else self.group[starts]
         return type(self)(lo, hi, self.pos.sum_runs(starts), self.neg.sum_runs(starts), group)
 
-    def _paired(
-        self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp], level: int
-    ) -> Self:
+    def _paired(self, first: Indices, second: Indices, level: int) -> Self:
         """Merge cells in pairs, half the work of runs; a pair of the same cell is one cell."""
         one, two, are_two = self[first], self[second], first != second
         lo = hi = one.lo
@@ -308,11 +305,7 @@ class Cells:
         )
 
     def _tabulated(
-        self,
-        scores: Floats,
-        scale: Scale,
-        positive: Mask,
-        numbers: PrefixNumbers,
+        self, scores: Floats, scale: Scale, positive: Mask, numbers: PrefixNumbers
     ) -> Self:
         """Count rows in a table of all prefixes in range, and list its occupied cells."""
         held = numbers.of(self.lo)
@@ -338,7 +331,7 @@ class Cells:
         return type(self)(lo[occupied], hi[occupied], pos, neg)
 
 
-def _ends(starts: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.intp]:
+def _ends(starts: Indices, size: int) -> Indices:
     """Find the last index of each run of a list of `size`."""
     return np.append(starts[1:], size)[: len(starts)] - 1
 
@@ -377,7 +370,7 @@ def _keys_by_chunk(scores: Floats, scale: Scale) -> Iterator[Keys]:
         yield keys_of(scores[start : start + _CHUNK], scale)
 
 
-def _order(lo: Keys, group: Indices | None, level: int) -> npt.NDArray[np.intp]:
+def _order(lo: Keys, group: Ints | None, level: int) -> Indices:
     """Find the order of cells at a level."""
     if group is None:
         # runs that are already in order are merged, not sorted again
@@ -418,10 +411,7 @@ def _only(weights: FixedPoint, kept: Mask) -> FixedPoint:
 
 
 def _with_fractions(
-    whole: npt.NDArray[np.int64],
-    earlier: FixedPoint,
-    occupied: npt.NDArray[np.intp],
-    held: npt.NDArray[np.intp],
+    whole: Ints, earlier: FixedPoint, occupied: Indices, held: Indices
 ) -> FixedPoint:
     """Copy the fractions of earlier cells, at `held`, to new counts: whole counts add none."""
     if earlier.fraction is None:
@@ -431,12 +421,12 @@ def _with_fractions(
     return FixedPoint(whole, fraction)
 
 
-def _starts(prefix: Keys, group: Indices | None = None) -> npt.NDArray[np.intp]:
+def _starts(prefix: Keys, group: Ints | None = None) -> Indices:
     """Find where a new prefix, or a new group, begins."""
     return np.flatnonzero(_is_start(prefix, group))
 
 
-def _is_start(prefix: Keys, group: Indices | None) -> Mask:
+def _is_start(prefix: Keys, group: Ints | None) -> Mask:
     is_start = np.ones(len(prefix), dtype=bool)
     np.not_equal(prefix[1:], prefix[:-1], out=is_start[1:])
     if group is not None:

@@ -31,7 +31,6 @@ from typing import Any, TypeAlias
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import (
     CorruptStateError,
@@ -40,6 +39,7 @@ from streameval.errors import (
     corrupt,
     require,
 )
+from streameval.exact.array_types import Array, Ints
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
@@ -479,7 +479,7 @@ def _packed_number(number: int) -> bytes:
     return number.to_bytes(min_width(number), "little")
 
 
-def _packed(array: npt.NDArray[Any], widths: Sequence[int] = WIDTHS) -> memoryview | _Wide:
+def _packed(array: Array, widths: Sequence[int] = WIDTHS) -> memoryview | _Wide:
     """Return the narrowest little-endian integers, without a copy if the array holds them."""
     dtype = _LITTLE[f"{array.dtype.kind}{narrowest_width(array, widths)}"]
     if array.size * dtype.itemsize >= _LARGE and array.dtype != dtype:
@@ -494,7 +494,7 @@ class _Wide:
     Touching new memory takes longer than narrowing, so there should be no intermediate copy.
     """
 
-    array: npt.NDArray[Any]
+    array: Array
     dtype: np.dtype[Any]
 
     @property
@@ -583,9 +583,7 @@ class _Source:
         )
         return FixedPoint(whole, *fraction)
 
-    def _take(
-        self, length: int, width: int, letter: str, widths: Sequence[int]
-    ) -> npt.NDArray[Any]:
+    def _take(self, length: int, width: int, letter: str, widths: Sequence[int]) -> Array:
         """View integers without a copy; they must be as narrow as possible."""
         require(width in widths, self.name)
         size = length * width
@@ -627,7 +625,7 @@ class _Source:
             raise corrupt(f"{self.name} declares more than there is")
 
 
-def _cut(text: memoryview, ends: npt.NDArray[np.int64]) -> Iterator[memoryview]:
+def _cut(text: memoryview, ends: Ints) -> Iterator[memoryview]:
     start = 0
     for first in range(0, len(ends), _PIECES):  # Python integers take four times the memory
         for end in ends[first : first + _PIECES].tolist():

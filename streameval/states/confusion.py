@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.weight_sums import WeightArray, are_whole, weights_by_cell
 from streameval.inputs.classes import MAX_LABEL_CHARACTERS, Label, canonical_label, check_lengths
@@ -21,16 +22,13 @@ from streameval.states.column import Column
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import State, check_numbers, check_total
 
-Codes = npt.NDArray[np.int64]
-Indices = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
-Count: TypeAlias = np.signedinteger[Any] | Codes
+Count: TypeAlias = np.signedinteger[Any] | Ints
 
 _FEW = 32  # numbers that Python adds up faster than NumPy
 _SHORT_ROW = 64  # entries; for longer rows argmax is as fast
 
 
-def credit_codes(within: Codes, tied: Codes, first: Mask, classes: int) -> Codes:
+def credit_codes(within: Ints, tied: Ints, first: Mask, classes: int) -> Ints:
     """Code how many of the first k ranks ties leave to the true class, for each of n examples.
 
     Of the `tied` classes with the score of the true class, including itself, `within` are in the
@@ -77,9 +75,9 @@ class MatrixCounts(StackableState, SummableState):
     @classmethod
     def of(
         cls,
-        truth: Indices,
-        prediction: Indices,
-        credit: Indices,
+        truth: Array,
+        prediction: Array,
+        credit: Array,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
@@ -98,9 +96,9 @@ class MatrixCounts(StackableState, SummableState):
 
     @staticmethod
     def _counted(
-        truth: Indices,
-        prediction: Indices,
-        credit: Indices,
+        truth: Array,
+        prediction: Array,
+        credit: Array,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
@@ -113,7 +111,7 @@ class MatrixCounts(StackableState, SummableState):
 
     @classmethod
     def of_weighted(
-        cls, truth: Indices, prediction: Indices, weights: WeightArray, config: ConfusionConfig
+        cls, truth: Array, prediction: Array, weights: WeightArray, config: ConfusionConfig
     ) -> Self:
         """Count a batch of class indices; hits have full credit."""
         k = config.n_classes
@@ -125,7 +123,7 @@ class MatrixCounts(StackableState, SummableState):
         return cls(matrix.total(), matrix.reshape(k, k), credit.reshape(config.top_k, k))
 
     @staticmethod
-    def tally(truth: Indices, prediction: Indices, config: ConfusionConfig) -> Codes:
+    def tally(truth: Array, prediction: Array, config: ConfusionConfig) -> Ints:
         """Count rows of weight 1 in the flat matrix; for two classes, indices may be bools."""
         k = config.n_classes
         if k == 2:
@@ -136,7 +134,7 @@ class MatrixCounts(StackableState, SummableState):
         return np.bincount(_cells(truth, prediction, k), minlength=k * k)
 
     @classmethod
-    def of_tally(cls, tally: Codes, rows: int, config: ConfusionConfig) -> Self:
+    def of_tally(cls, tally: Ints, rows: int, config: ConfusionConfig) -> Self:
         """Make counts of rows of weight 1, given as the flat matrix; hits have full credit."""
         k, credit = config.n_classes, np.zeros((config.top_k, config.n_classes), dtype=np.int64)
         credit[0, 0] = tally[:: k + 1].sum()
@@ -145,11 +143,11 @@ class MatrixCounts(StackableState, SummableState):
     @classmethod
     def of_groups(
         cls,
-        truth: Indices,
-        prediction: Indices,
-        credit: Indices | None,
+        truth: Array,
+        prediction: Array,
+        credit: Array | None,
         weights: WeightArray | None,
-        groups: Indices,
+        groups: Array,
         n_groups: int,
         config: ConfusionConfig,
     ) -> dict[str, Stack]:
@@ -174,7 +172,7 @@ class MatrixCounts(StackableState, SummableState):
             "credit": Stack.of_numbers(FixedPoint(credited), (top_k, k)),
         }
 
-    def with_tally(self, tally: Codes, rows: int) -> Self:
+    def with_tally(self, tally: Ints, rows: int) -> Self:
         """Add rows of weight 1, given as the flat matrix, which becomes the sum: it may be large.
 
         Hits have full credit. The caller ensures that the total stays within 2**63 - 1; no cell
@@ -187,7 +185,7 @@ class MatrixCounts(StackableState, SummableState):
         matrix = FixedPoint(counted, self.matrix.fraction)
         return type(self)(_plus(self.n, rows), matrix, FixedPoint(credit, self.credit.fraction))
 
-    def count_here(self, truth: Indices, prediction: Indices) -> Self:
+    def count_here(self, truth: Array, prediction: Array) -> Self:
         """Add rows of weight 1 into the matrix itself, which nothing else may hold.
 
         Hits have full credit; the caller ensures that the total stays within 2**63 - 1.
@@ -262,9 +260,9 @@ class TopKCounts(MatrixCounts):
     @classmethod
     def of(
         cls,
-        truth: Indices,
-        prediction: Indices,
-        credit: Indices,
+        truth: Array,
+        prediction: Array,
+        credit: Array,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
@@ -338,11 +336,7 @@ class ObservedCounts(State):
 
     @classmethod
     def of(
-        cls,
-        labels: tuple[Label, ...],
-        truth: Codes,
-        prediction: Codes,
-        weights: WeightArray | None,
+        cls, labels: tuple[Label, ...], truth: Ints, prediction: Ints, weights: WeightArray | None
     ) -> Self:
         """Count a batch of indices of its labels."""
         size = _check_count(labels)
@@ -353,10 +347,10 @@ class ObservedCounts(State):
     def of_groups(
         cls,
         labels: tuple[Label, ...],
-        truth: Codes,
-        prediction: Codes,
+        truth: Ints,
+        prediction: Ints,
         weights: WeightArray | None,
-        groups: Indices,
+        groups: Array,
         n_groups: int,
     ) -> dict[str, Stack]:
         """Count the rows of many groups, each with those of the labels that it has.
@@ -499,10 +493,10 @@ class MultilabelCounts(StackableState, SummableState):
 
     @staticmethod
     def tally(
-        truth: Indices,
-        prediction: Indices,
+        truth: Array,
+        prediction: Array,
         config: ConfusionConfig,  # noqa: ARG004 - one signature for both
-    ) -> Codes:
+    ) -> Ints:
         """Count rows of 0 and 1, all known and of weight 1: the outcomes, then exact matches."""
         truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
         wrong = truth ^ prediction
@@ -512,12 +506,12 @@ class MultilabelCounts(StackableState, SummableState):
         return np.append(outcomes, len(truth) - np.count_nonzero(_any_in_row(wrong)))
 
     @classmethod
-    def of_tally(cls, tally: Codes, rows: int, config: ConfusionConfig) -> Self:
+    def of_tally(cls, tally: Ints, rows: int, config: ConfusionConfig) -> Self:
         """Make counts of rows of weight 1 from their outcomes and the number of exact matches."""
         outcomes = FixedPoint(tally[:-1].reshape(config.n_classes, 2, 2))
         return cls(_number(rows), outcomes, _number(tally[-1]))
 
-    def with_tally(self, tally: Codes, rows: int) -> Self:
+    def with_tally(self, tally: Ints, rows: int) -> Self:
         """Add rows of weight 1, given by their outcomes and the number of exact matches.
 
         The caller ensures that the total stays within 2**63 - 1; no outcome exceeds the total.
@@ -590,7 +584,7 @@ class ExampleCounts(MultilabelCounts):
         return cls(*counted, *_joined(patterns[is_counted], examples))
 
     @property
-    def labels_of_patterns(self) -> Codes:
+    def labels_of_patterns(self) -> Ints:
         """The numbers of true and false positives, false and true negatives, shape (4, m)."""
         return _unpacked(self.patterns.values)
 
@@ -604,7 +598,7 @@ class ExampleCounts(MultilabelCounts):
 
     @classmethod
     def sum_all(
-        cls, config: ConfusionConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+        cls, config: ConfusionConfig, fields: Mapping[str, Stack], sizes: Ints
     ) -> dict[str, Stack]:
         """Add up runs of states, and return the fields of the sums."""
         usual = {name: fields[name] for name in ("n", "outcomes", "exact_match")}
@@ -651,7 +645,7 @@ class ExampleCounts(MultilabelCounts):
         require(are_same(right, fields["exact_match"].items), "examples differ from exact_match")
 
 
-def _packed(*numbers: Codes) -> npt.NDArray[np.uint64]:
+def _packed(*numbers: Ints) -> npt.NDArray[np.uint64]:
     """Pack four numbers below 2**16, of at most 2**15 labels, the first in the highest bits."""
     packed = np.zeros(len(numbers[0]), dtype=np.uint64)
     for number in numbers:
@@ -659,7 +653,7 @@ def _packed(*numbers: Codes) -> npt.NDArray[np.uint64]:
     return packed
 
 
-def _unpacked(packed: npt.NDArray[np.uint64]) -> Codes:
+def _unpacked(packed: npt.NDArray[np.uint64]) -> Ints:
     """Unpack four packed numbers, shape (4, m)."""
     shifts = np.arange(48, -16, -16).astype(np.uint64)[:, None]
     return ((packed >> shifts) & np.uint64(2**16 - 1)).astype(np.int64)
@@ -679,14 +673,14 @@ def _number(whole: int | np.int64) -> FixedPoint:
     return FixedPoint(np.array(whole, dtype=np.int64))
 
 
-def _outcomes(rows: int, positive: Count, predicted: Count, hits: Count) -> Codes:
+def _outcomes(rows: int, positive: Count, predicted: Count, hits: Count) -> Ints:
     """Lay out the cells (truth, prediction) of two classes, or of each of many labels."""
     correct_rejections = rows - positive - predicted + hits
     cells = [correct_rejections, predicted - hits, positive - hits, hits]
     return np.array(cells).T.ravel()
 
 
-def _column_sums(*arrays: npt.NDArray[np.bool_]) -> Codes:
+def _column_sums(*arrays: Mask) -> Ints:
     """Count the true entries of each column.
 
     Rows are laid side by side until at most 64 are left, whose sums fit a byte. This takes a
@@ -701,11 +695,11 @@ def _column_sums(*arrays: npt.NDArray[np.bool_]) -> Codes:
         tall = array[:laid].view(np.uint8).reshape(-1, beside * columns)
         np.add.reduce(tall, axis=0, dtype=np.uint8, out=sides.reshape(-1))
         sides[: rows - laid] += array[laid:]
-    counts: Codes = np.add.reduce(sums, axis=1, dtype=np.int64)
+    counts: Ints = np.add.reduce(sums, axis=1, dtype=np.int64)
     return counts
 
 
-def _any_in_row(marks: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+def _any_in_row(marks: Mask) -> Array:
     """Return a number for each row that is nonzero if and only if the row has a true entry.
 
     In short rows, each entry is combined with those behind it, in all rows at once. This takes as
@@ -723,17 +717,17 @@ def _any_in_row(marks: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
     return entries[::columns]
 
 
-def _plus(numbers: FixedPoint, whole: int | np.int64 | Codes) -> FixedPoint:
+def _plus(numbers: FixedPoint, whole: int | np.int64 | Ints) -> FixedPoint:
     return FixedPoint(np.asarray(numbers.whole + whole), numbers.fraction)
 
 
-def _cells(truth: Indices, prediction: Indices, k: int) -> Indices:
+def _cells(truth: Array, prediction: Array, k: int) -> Array:
     cells = np.multiply(truth, k, dtype=np.uint8 if k <= 16 and truth.itemsize == 1 else np.intp)
     cells += prediction
     return cells
 
 
-def _tally(index: Indices, size: int, weights: WeightArray | None) -> FixedPoint:
+def _tally(index: Array, size: int, weights: WeightArray | None) -> FixedPoint:
     if weights is None:
         return FixedPoint(np.bincount(index, minlength=size))
     return weights_by_cell(weights, index, size)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
 from streameval.exact import Scale
+from streameval.exact.array_types import Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, are_keys, prefixes, scores_of
 from streameval.inputs.classes import Label, canonical_label
@@ -25,7 +26,6 @@ from streameval.states.state import BudgetedState, check_numbers
 from streameval.states.tables import counted_tables, joined_tables_of_states
 
 Floats = npt.NDArray[np.floating[Any]]
-Mask = npt.NDArray[np.bool_]
 
 _MAX_LEVEL = 64
 _MANY = 2.0**62
@@ -217,7 +217,7 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
 
     @classmethod
     def sum_all(
-        cls, config: CurveConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+        cls, config: CurveConfig, fields: Mapping[str, Stack], sizes: Ints
     ) -> dict[str, Stack]:
         """Join the cells of runs of states, and keep the budget of each curve."""
         n_curves = config.n_curves
@@ -237,7 +237,7 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
 
     @classmethod
     def of_groups(
-        cls, config: CurveConfig, rows: ScoredRows, groups: npt.NDArray[np.int64], n_groups: int
+        cls, config: CurveConfig, rows: ScoredRows, groups: Ints, n_groups: int
     ) -> dict[str, Stack]:
         """Count the rows of many groups, whose weights are whole, and return the fields.
 
@@ -306,9 +306,7 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
         require(are_same(rows, n), "positives of a row")
 
 
-def _ordered_rows(
-    rows: ScoredRows, groups: npt.NDArray[np.int64], n_groups: int
-) -> tuple[Any, Any, npt.NDArray[np.int64]]:
+def _ordered_rows(rows: ScoredRows, groups: Ints, n_groups: int) -> tuple[Any, Any, Ints]:
     """Sort rows by group and curve; return the rows, their curves, and how many each table has."""
     n_curves = len(rows.scores)
     n_tables = n_groups * n_curves
@@ -381,12 +379,7 @@ def check_cells(lo: Stack, hi: Stack, pos: Stack, neg: Stack, scale: Scale) -> N
 
 
 def check_canonical(
-    levels: npt.NDArray[np.int64],
-    sizes: npt.NDArray[np.int64],
-    lo: Keys,
-    hi: Keys,
-    budget: int | None,
-    group: npt.NDArray[np.int64] | None = None,
+    levels: Ints, sizes: Ints, lo: Keys, hi: Keys, budget: int | None, group: Ints | None = None
 ) -> None:
     """Check that cells lie at one level, in order, and that the level is the lowest.
 
@@ -423,7 +416,7 @@ def check_canonical(
         require((n_cells[raised] > budget).all(), "level above the lowest that fits")
 
 
-def _prefixes(keys: Keys, levels: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Keys:
+def _prefixes(keys: Keys, levels: Ints, sizes: Ints) -> Keys:
     """Drop as many of the lowest bits of each key as the level of its table."""
     if (levels == levels[0]).all():
         return prefixes(keys, int(levels[0])) if levels[0] else keys
@@ -441,7 +434,7 @@ def _one_label(mine: tuple[Label, ...], theirs: tuple[Label, ...]) -> tuple[Labe
     return mine or theirs
 
 
-def _one_label_of_runs(labels: Stack, starts: npt.NDArray[np.int64]) -> Stack:
+def _one_label_of_runs(labels: Stack, starts: Ints) -> Stack:
     """Find the label of each run of states that begins at `starts`; labels must agree in a run."""
     if not any(labels.forms):
         return Stack(((),), np.zeros(len(starts), dtype=np.intp), None)
@@ -453,8 +446,8 @@ def _one_label_of_runs(labels: Stack, starts: npt.NDArray[np.int64]) -> Stack:
 
 def _stacks_of_tables(
     n_curves: int,
-    levels: npt.NDArray[np.int64],
-    n_cells: npt.NDArray[np.int64],
+    levels: Ints,
+    n_cells: Ints,
     cells: Cells,
     pos_has_fraction: Mask | None = None,
     neg_has_fraction: Mask | None = None,

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import (
     Coded,
@@ -60,9 +61,7 @@ def joined_weights(one: FixedPoint, other: FixedPoint, mine: Ints, theirs: Ints)
     return canonical_weights(FixedPoint(whole, fraction))
 
 
-def check_same_weights(
-    one: FixedPoint, other: FixedPoint, ids: npt.NDArray[Any], among: str
-) -> None:
+def check_same_weights(one: FixedPoint, other: FixedPoint, ids: Array, among: str) -> None:
     """Refuse a query with two different weights, in rows or batches, given the id of each item."""
     apart = one - other
     differ = apart.whole != 0
@@ -78,10 +77,7 @@ def check_same_weights(
         )
 
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
-Mask = npt.NDArray[np.bool_]
 
 MAX_ROWS = 2**24
 """The max number of rows of a query, so that products of two counts are exact in float64."""
@@ -110,7 +106,7 @@ class _Cells:
         return len(self.query)
 
     @property
-    def columns(self) -> list[npt.NDArray[Any]]:
+    def columns(self) -> list[Array]:
         """The columns that identify a cell."""
         columns = (getattr(self, name) for name in self._KEYS)
         return [column for column in columns if column is not None]
@@ -167,7 +163,7 @@ class Ranked(_Cells):
     """
 
     key: Keys
-    document: npt.NDArray[Any] | None
+    document: Array | None
     grade: Keys
     above: Ints | None = None
     size: Ints | None = None
@@ -176,13 +172,7 @@ class Ranked(_Cells):
     _COUNTS = ("count",)
 
     @classmethod
-    def of(
-        cls,
-        query: Ints,
-        key: Keys,
-        document: npt.NDArray[Any] | None,
-        grade: Keys,
-    ) -> Self:
+    def of(cls, query: Ints, key: Keys, document: Array | None, grade: Keys) -> Self:
         """Sort documents, and count equal ones together."""
         _, minor = coded(grade)
         if document is not None:  # distinct within a query, so grades break no ties
@@ -326,7 +316,7 @@ class Queries:
         The weight of each query; empty if all weights are 1.
     """
 
-    ids: npt.NDArray[Any] | None
+    ids: Array | None
     rows: Ints
     relevant: Ints
     found: Ints
@@ -349,7 +339,7 @@ class Queries:
         """Return the number of queries."""
         return len(self.rows)
 
-    def joined(self, other: Self, ids: npt.NDArray[Any], mine: Ints, theirs: Ints) -> Self:
+    def joined(self, other: Self, ids: Array, mine: Ints, theirs: Ints) -> Self:
         """Join the rows of each query, given all ids and the indices of each side's ids."""
         size, levels = len(ids), self.relevant.shape[1]
         rows = np.zeros(size, dtype=np.int64)
@@ -458,7 +448,7 @@ class Queries:
         )
 
 
-def check_documents(query: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
+def check_documents(query: Ints, codes: Ints, known: Array) -> None:
     """Refuse a document that occurs twice in a query, given the index of each in `known`."""
     (_, code), counts = distinct_rows([_column(query), (codes, len(known).bit_length())])
     if len(counts) < len(codes):
@@ -468,7 +458,7 @@ def check_documents(query: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
         )
 
 
-def _declare(declared: Ints, side: Queries, index: Ints, ids: npt.NDArray[Any]) -> None:
+def _declare(declared: Ints, side: Queries, index: Ints, ids: Array) -> None:
     """Set the declared numbers of one side; two numbers for one query must be equal."""
     before, given = declared[index], side.declared
     differ = (before >= 0) & (given >= 0) & (before != given)

@@ -11,11 +11,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact import Scale
+from streameval.exact.array_types import Floats, Indices, Ints, Mask
 from streameval.exact.score_keys import Keys, keys_of
 
-Counts = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 Packed = npt.NDArray[np.signedinteger[Any]] | npt.NDArray[np.unsignedinteger[Any]]
 
 _CHUNK = 2**15  # temporaries stay in the cache
@@ -77,7 +75,7 @@ class SortedRows:
         """The number of negative rows."""
         return len(self) - self.n_pos
 
-    def distinct(self) -> Iterator[tuple[Keys, Counts, Counts]]:
+    def distinct(self) -> Iterator[tuple[Keys, Ints, Ints]]:
         """Yield the keys of the distinct scores, their positives and negatives, part by part."""
         for index, part in enumerate(self.parts):
             for piece in _pieces(part):
@@ -125,7 +123,7 @@ def _pieces(part: Packed) -> Iterator[Packed]:
     return (part[start:end] for start, end in itertools.pairwise(edges))
 
 
-def _runs(piece: Packed) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+def _runs(piece: Packed) -> tuple[Indices, Ints]:
     """Find where each score begins, and the number of positives before it and before the end."""
     numbers = piece >> 1
     is_start = np.ones(len(piece), dtype=bool)

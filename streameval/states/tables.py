@@ -10,14 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact import Scale
+from streameval.exact.array_types import Indices, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.cells import Cells, split_by_class
 from streameval.states.runs import run_indices
 
 Floats = npt.NDArray[np.floating[Any]]
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 
 _CHUNK = 2**15  # cells whose temporaries stay in the cache
@@ -182,7 +181,7 @@ def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple
     return _fitted(made, table, n_cells, level, budget)
 
 
-def _ordered(lo: Keys, table: Ints, level: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+def _ordered(lo: Keys, table: Ints, level: Ints) -> tuple[Ints, Mask]:
     """Sort cells by table and prefix, and find where a new cell begins."""
     is_start = np.ones(len(lo), dtype=bool)
     if not len(lo):
@@ -231,7 +230,7 @@ def _fitted(
     return raised, np.bincount(table[starts], minlength=len(sizes)), made
 
 
-def _merged(cells: Cells, order: Ints, starts: npt.NDArray[np.intp], level: int) -> Cells:
+def _merged(cells: Cells, order: Ints, starts: Indices, level: int) -> Cells:
     """Merge the runs of ordered cells that begin at `starts`."""
     if not len(starts):
         return cells

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
@@ -26,6 +25,7 @@ from streameval.configs.measures.requested import measured
 from streameval.configs.measures.trec_eval import NAMED_BY_RESULT, TREC_SETS, trec_name, trec_rank
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import BadDataError, InvalidInputError, Named
+from streameval.exact.array_types import Array
 from streameval.io.columns import Argument, FieldType, Flags, Labels, Lists, Numbers, Ranks
 from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
@@ -174,8 +174,6 @@ def _add(weights: QueryWeights, line: str, fields: list[str]) -> str:
     weights[query] = float(found[0])
     return ""
 
-
-Array = npt.NDArray[Any]
 
 _REQUIRED = ("relevance", "score")
 _OPTIONAL = ("query", "doc", "retrieved", "num_relevant")
