@@ -14,7 +14,7 @@ from streameval.errors import require
 from streameval.exact.array_types import Floats, Indices, Ints, Mask
 from streameval.exact.cell_sums import cell_squares, cell_sums, column_sums, single_sum
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum, exact_product
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint, total_weight, weight_by_cell
 from streameval.exact.log import log, log_of_either
 from streameval.exact.power_sums import square_sum, value_sum
 from streameval.exact.scratch import ROWS
@@ -94,7 +94,7 @@ class CalibrationSums(SummableState):
         index = bin_indices(probability, config.bins)
         weight, hits = _tallies(index, is_positive, config.bins, weights)
         return cls(
-            n=_total(weights, len(truth)),
+            n=total_weight(weights, len(truth)),
             clipped=_total_where(is_clipped, weights),
             weight=weight,
             hits=hits,
@@ -119,8 +119,8 @@ class CalibrationSums(SummableState):
         of_bins = cell_sums(probability, None, cells, n_groups * bins)
         starts = range(0, n_groups * bins, bins)
         numbers = {
-            "n": _tally(groups, n_groups, None),
-            "clipped": _tally(groups[is_clipped], n_groups, None),
+            "n": weight_by_cell(None, groups, n_groups),
+            "clipped": weight_by_cell(None, groups[is_clipped], n_groups),
             "weight": weight.reshape(n_groups, bins),
             "hits": hits.reshape(n_groups, bins),
             "class_weight": FixedPoint.zeros((n_groups, 0)),
@@ -156,11 +156,11 @@ class CalibrationSums(SummableState):
         weight, hits = _tallies(index, top == truth, config.bins, weights)
         of_entries = None if weights is None else weights.select(np.repeat(rows, classes))
         return cls(
-            n=_total(weights, len(truth)),
+            n=total_weight(weights, len(truth)),
             clipped=_total_where(kept != own, weights),
             weight=weight,
             hits=hits,
-            class_weight=_tally(truth, classes, weights),
+            class_weight=weight_by_cell(weights, truth, classes),
             log_loss=value_sum(-log(kept), weights),
             brier=square_sum(error.ravel(), of_entries),
             prediction=cell_sums(highest, weights, index, config.bins),
@@ -301,20 +301,10 @@ def clip_probabilities(probability: Floats) -> Floats:
     return np.clip(probability, _EPSILON, 1.0 - _EPSILON)
 
 
-def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:
-    return FixedPoint(np.array(rows, dtype=np.int64)) if weights is None else weights.total()
-
-
 def _total_where(chosen: Mask, weights: FixedPoint | None) -> FixedPoint:
     if weights is None:
-        return _total(None, int(np.count_nonzero(chosen)))
+        return total_weight(None, int(np.count_nonzero(chosen)))
     return weights.select(chosen).total()
-
-
-def _tally(index: Indices, size: int, weights: FixedPoint | None) -> FixedPoint:
-    if weights is None:
-        return FixedPoint(np.bincount(index, minlength=size))
-    return weights.scatter(index, size)
 
 
 def _tallies(
@@ -330,7 +320,8 @@ def _tallies(
             counts += np.bincount(cells, minlength=2 * size)
         misses, hits = counts.reshape(2, size)
         return FixedPoint(misses + hits), FixedPoint(hits)
-    return _tally(index, size, weights), _tally(index[is_hit], size, weights.select(is_hit))
+    of_hits = weight_by_cell(weights.select(is_hit), index[is_hit], size)
+    return weight_by_cell(weights, index, size), of_hits
 
 
 def _in_units(number: FixedPoint) -> int:
