@@ -33,6 +33,10 @@ SINGLE: dict[str, Make] = {
         },
         columns={"curve": {"y_score": "p"}, "gauc": {"y_score": "p", "group": "g"}},
     ),
+    "probabilities": lambda: se.Collection(
+        {"calibration": se.CalibrationAccumulator(bins=4)},
+        columns={"calibration": {"y_prob": "p"}},
+    ),
     "ranking": lambda: se.Collection(
         {"run": se.RankingAccumulator()},
         columns={"run": {"relevance": "y_true", "score": "p", "query": "q"}},
@@ -227,11 +231,8 @@ def check_panes(windowed: se.Windowed, make: Make, rows: Rows, random: random.Ra
 NESTINGS = [("slices", None), ("panes", None), ("both", None), ("both", "many")]
 
 
-@pytest.mark.uncovered
-@pytest.mark.slow
-@each("seed", range(cases(1000)))
-@each(("nesting", "chosen"), NESTINGS)
-def test_groups_equal_a_model_of_lists_of_rows(nesting: str, chosen: str | None, seed: int) -> None:
+def check_program(nesting: str, chosen: str | None, seed: int) -> None:
+    """Count random rows, late ones too, in random pieces that travel and merge; read all of it."""
     draw = random.Random(f"{nesting} {chosen} {seed}")
     chosen = chosen or draw.choice(sorted(SINGLE))
     single = SINGLE[chosen]
@@ -266,3 +267,22 @@ def test_groups_equal_a_model_of_lists_of_rows(nesting: str, chosen: str | None,
         for start, end, pane in whole.panes():
             own = [row for row in labelled(rows) if start <= row["time"] < end]
             check_slices(pane, single, own)
+
+
+@pytest.mark.uncovered
+@pytest.mark.slow
+@each("seed", range(cases(1000)))
+@each(("nesting", "chosen"), NESTINGS)
+def test_groups_equal_a_model_of_lists_of_rows(nesting: str, chosen: str | None, seed: int) -> None:
+    check_program(nesting, chosen, seed)
+
+
+@pytest.mark.long
+@each(("nesting", "chosen"), NESTINGS)
+def test_4000_programs_of_groups_equal_a_model(nesting: str, chosen: str | None) -> None:
+    for seed in range(1000, 2000):
+        try:
+            check_program(nesting, chosen, seed)
+        except Exception as error:
+            error.add_note(f"with seed={seed}")
+            raise
