@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from offenders import each
 
 import streameval as se
+from streameval.results.names import PICTURES_BY_TASK
+from streameval.results.result_types import RESULTS
 
 TRUTH, A, B = [4.0, 5.0, 3.0], [3.0, 5.0, 1.0], [1.0, 2.0, 3.0]
 
@@ -109,3 +111,8 @@ def test_plot_refuses_options_out_of_range(options: Any, said: str) -> None:
     result = se.RegressionAccumulator().update(TRUTH, A).compute()
     with pytest.raises(se.InvalidInputError, match=said):
         result.plot(Figure().subplots(), **options)
+
+
+def test_the_command_line_lists_the_pictures_of_each_task_the_default_first() -> None:
+    held = {cls.TASK: tuple(cls.PICTURES) for cls in RESULTS if cls.PICTURES}
+    assert held == PICTURES_BY_TASK
