@@ -26,7 +26,7 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.flat import Add, FlatStates
 from streameval.states.runs import mapped, observed_codes, paired_codes, run_indices
-from streameval.states.state import as_corrupt
+from streameval.states.state import State, as_corrupt
 
 _AT_ONCE = 8  # accumulators in one merge
 _ITEMS = 2**20  # of the accumulators that are made at once
@@ -675,15 +675,15 @@ class FlatGroups(FlatSlices):
     @property
     def n_groups(self) -> int:
         """How many groups have rows that count: not only ignored or skipped ones."""
-        weights = self.leaves.weights(np.arange(len(self.leaves)), len(self.leaves))
-        return int(np.any([weight.is_positive() for weight in weights], axis=0).sum())
+        leaves: Any = self.leaves
+        counted = ([state.has_counted for state in _states_of(flat)] for flat in leaves.columns)
+        return sum(map(any, zip(*counted, strict=True)))
 
     def each(self, member: int) -> list[tuple[int, Any]]:
         """List the groups with rows, and make the accumulator of one member in each."""
         leaves: Any = self.leaves
         flat, held = leaves.columns[member], leaves.inner.members[member]
-        states = flat.states(range(len(flat))) if len(flat) else []
-        made = (held.cls._make(held.options, state) for state in states)
+        made = (held.cls._make(held.options, state) for state in _states_of(flat))
         return [*zip(self.codes.tolist(), made, strict=True)]
 
     def left_out(self, member: int) -> list[Any]:
@@ -694,7 +694,8 @@ class FlatGroups(FlatSlices):
         """
         leaves: Any = self.leaves
         held = leaves.inner.members[member]
-        every = [one for _, one in self.each(member) if one.n]
+        states = (state for state in _states_of(leaves.columns[member]) if state.has_counted)
+        every = [held.cls._make(held.options, state) for state in states]
         empty = held.cls._empty(held.options)
         before = itertools.accumulate(every[:-1], _both, initial=empty)
         after = [*itertools.accumulate(reversed(every[1:]), _both, initial=empty)]
@@ -776,6 +777,10 @@ def _leaves_traces(member: Any) -> bool:
 def _recoded(codes: Array, values: list[Value], code_of: Mapping[Value, int]) -> Array:
     """Replace the codes of values by those of another list."""
     return np.array([code_of[value] for value in values], dtype=np.uint64)[codes]
+
+
+def _states_of(flat: FlatStates) -> Sequence[State]:
+    return flat.states(range(len(flat))) if len(flat) else []
 
 
 def _ranks(groups: Array, n_groups: int) -> Ints:

@@ -255,6 +255,11 @@ class RankingState(State):
     )
     sketch_weight: FixedPoint = attrs.field(default=NO_WEIGHTS, metadata={"omit_default": True})
 
+    @property
+    def has_counted(self) -> bool:
+        """Whether this can be a state other than zero: missing queries are in the means too."""
+        return super().has_counted or bool(self.missing.is_positive())
+
     @classmethod
     def zero(cls, config: RankingConfig) -> Self:
         """Return the state without queries, the same object for equal options."""

@@ -920,6 +920,26 @@ def test_jackknife_moves_and_turns_with_its_metric(limits: tuple[float, float]) 
     assert turned == pytest.approx((-high, -low))
 
 
+def test_missing_queries_count_in_their_clusters_as_queries_without_a_hit() -> None:
+    users, queries = np.array(["a", "b", "c", "c"]), np.array([3, 4, 5, 6])
+    rows = {"relevance": [1, 0, 1, 0], "score": [4, 3, 2, 3], "query": [1, 1, 2, 2]}
+    held = se.Clustered(se.RankingAccumulator(["map"]), by="user")
+    held.update({**rows, "user": ["a", "a", "b", "b"]})
+    missing, without_hit = held.copy(), held.copy()
+    missing._add_missing({"query": queries, "user": users})
+    nothing = {"relevance": [0] * 4, "score": [1] * 4, "query": queries, "user": users}
+    without_hit.update(nothing)
+    assert missing.n_groups == without_hit.n_groups == 3
+    found, expected = missing.compute(), without_hit.compute()
+    assert found.map == expected.map == 0.25
+    assert found.confidence("map") == expected.confidence("map")
+    assert found.stderr["map"] == expected.stderr["map"]
+    alone = held.copy().reset()
+    alone._add_missing({"query": queries[:1], "user": users[:1]})
+    alone._add_missing({"query": queries[1:], "user": users[1:]})
+    assert (alone + held).to_bytes() == missing.to_bytes()
+
+
 def test_jackknife_needs_two_groups() -> None:
     assert math.isnan(jackknife_variance(1.0, [1.0]))
 
