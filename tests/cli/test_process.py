@@ -59,7 +59,8 @@ def test_small_table_of_scores_loads_nothing_of_other_tasks(tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("y_true,y_score\n1,0.7\n")
     code = (
-        "import atexit, sys; atexit.register(lambda: print(*sys.modules)); "
+        "import atexit, sys; before = {*sys.modules}; "  # which has what coverage needs
+        "atexit.register(lambda: print(*sys.modules.keys() - before)); "
         "from streameval.cli import run; run()"
     )
     arguments = ["eval", str(path), "--task", "binary", "--quiet"]

@@ -14,6 +14,7 @@ import pytest
 from offenders import each
 
 import streameval as se
+from streameval import inputs
 from streameval.inputs.arrays import (
     as_array,
     as_comparable,
@@ -838,3 +839,9 @@ def test_scores_may_be_given_as_integers_among_floats() -> None:
     scores = [[0.5, 2**64, 0], [2**64, 0.5, 0]]
     accumulator = se.ConfusionAccumulator(3).update([1, 0], scores)
     assert accumulator.compute().accuracy == 1.0
+
+
+def test_readers_of_arguments_are_those_of_arrays_and_other_names_are_not_there() -> None:
+    assert inputs.__getattr__("as_labels") is as_labels
+    with pytest.raises(AttributeError, match="no attribute 'as_table'"):
+        inputs.__getattr__("as_table")
