@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import (
@@ -31,6 +30,7 @@ from streameval.accumulators.pending import (
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError
+from streameval.exact.array_types import Array, Ints
 from streameval.exact.fixed_point import MAX_TOTAL
 from streameval.exact.weight_sums import WeightArray, are_whole
 from streameval.inputs.arrays import (
@@ -62,7 +62,6 @@ if TYPE_CHECKING:
 
 BufferedCounts = BufferedState[ConfusionCounts]
 
-Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
 _MAX_CELLS = 2**22  # of the matrices of many groups
@@ -564,7 +563,7 @@ def _coded(side: Any) -> CodedTexts | None:
     return side if type(side) is CodedTexts else coded_texts(side)
 
 
-def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
+def _codes_of(labels: Array, dictionary: Dictionary) -> Ints:
     """Code labels one by one, or many numbers through the distinct ones."""
     if labels.dtype == object or len(labels) < _FEW_LABELS:
         return dictionary.encode(labels.tolist(), name="y_true")

@@ -14,7 +14,6 @@ from typing import Any, Self, TypeAlias
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.accumulators.pending import (
     LABEL_TYPES,
@@ -25,7 +24,7 @@ from streameval.accumulators.pending import (
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
-from streameval.exact.array_types import Array, Ints, Mask
+from streameval.exact.array_types import Array, Ints, Mask, Scores
 from streameval.inputs.arrays import (
     SCORE_BITS,
     as_comparable,
@@ -49,7 +48,6 @@ from streameval.inputs.row_scores import (
 )
 from streameval.states.confusion import credit_codes, credit_dtype
 
-Scores = npt.NDArray[np.floating[Any]]
 DType: TypeAlias = np.dtype[Any]
 Cut: TypeAlias = tuple[np.ufunc, Array, DType | None, float]
 
@@ -308,7 +306,7 @@ def _at_threshold(y_pred: Array, config: ConfusionConfig) -> Mask:
     return np.asarray(scores >= np.array(config.threshold))
 
 
-def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArray[np.floating[Any]]:
+def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> Scores:
     if y_pred.ndim == 1:
         raise InvalidInputError(
             f"must have shape (n, {config.n_classes}) as scores, got {y_pred.shape}",

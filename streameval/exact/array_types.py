@@ -10,3 +10,5 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Indices = npt.NDArray[np.intp]
 Mask = npt.NDArray[np.bool_]
+Scores = npt.NDArray[np.floating[Any]]
+"""Floats of any width."""

@@ -10,11 +10,10 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.exact.array_types import Array, Indices, Ints, Mask
+from streameval.exact.score_keys import Keys
 
-Keys = npt.NDArray[np.uint64]
 Coded = tuple[Ints, int]
 """A column of non-negative integers, and their bit width."""
 

@@ -107,7 +107,7 @@ def are_texts(*columns: Any) -> bool:
     return all(type(column) is CodedTexts and None not in column.texts for column in columns)
 
 
-Words = npt.NDArray[np.unsignedinteger[Any]]
+AnyWords = npt.NDArray[np.unsignedinteger[Any]]
 
 MIN_ROWS = 2**9  # a dict is as fast for fewer
 _SAMPLE = 2**9  # rows in which values must repeat
@@ -201,7 +201,7 @@ def _of_array(array: Array) -> CodedTexts | None:
     return held if category == "U" else held.mapped(lambda text: text)  # objects may be equal
 
 
-def _first_rows(words: Words) -> tuple[Ints, Indices] | None:
+def _first_rows(words: AnyWords) -> tuple[Ints, Indices] | None:
     """Code the columns of a matrix of words, and find one column of each code.
 
     Columns are different as soon as one word is. None if they are many, or share slots.
@@ -228,12 +228,12 @@ def _first_rows(words: Words) -> tuple[Ints, Indices] | None:
     return None
 
 
-def _are_equal(known: Words, codes: Ints, words: Words) -> bool:
+def _are_equal(known: AnyWords, codes: Ints, words: AnyWords) -> bool:
     pairs = zip(known, words, strict=True)
     return all(bool((own.take(codes) == word).all()) for own, word in pairs)
 
 
-def _slots(words: Words, attempt: int) -> Indices:
+def _slots(words: AnyWords, attempt: int) -> Indices:
     """Hash columns of words to slots; another attempt is another hash."""
     hashed = words[0] * _FACTORS[attempt]
     for word, factor in zip(words[1:], _FACTORS[attempt + 1 :], strict=False):

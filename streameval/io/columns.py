@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts, are_texts
@@ -607,7 +606,7 @@ _DTYPES = {
 }
 
 
-def array_of(column: Any) -> npt.NDArray[Any]:
+def array_of(column: Any) -> Array:
     """Return the integers, floats or truth values of a column without nulls; it may be a view.
 
     Parameters
@@ -620,12 +619,12 @@ def array_of(column: Any) -> npt.NDArray[Any]:
     return _view(chunks[0]) if len(chunks) == 1 else _joined(column.type, chunks)
 
 
-def _joined(arrow_type: Any, chunks: list[Any]) -> npt.NDArray[Any]:
+def _joined(arrow_type: Any, chunks: list[Any]) -> Array:
     empty = np.empty(0, _DTYPES.get(str(arrow_type), np.bool_))
     return np.concatenate([empty, *map(_view, chunks)])
 
 
-def _view(array: Any) -> npt.NDArray[Any]:
+def _view(array: Any) -> Array:
     start, end = array.offset, array.offset + len(array)
     data = array.buffers()[1] or b""
     if str(array.type) == "bool":

@@ -30,17 +30,14 @@ from itertools import pairwise
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
+from streameval.exact.array_types import Floats, Indices
 from streameval.exact.cell_sums import rounded_sum
 from streameval.exact.log import log_of_either
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.calibration import d2, entropy, gini_impurity
 from streameval.metrics.points import CellTable
 from streameval.states.bins import bin_indices
-
-Floats = npt.NDArray[np.float64]
-Indices = npt.NDArray[np.intp]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _MAX_LOG_LOSS = -math.log(_EPSILON)

@@ -7,18 +7,14 @@ from functools import cached_property
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.cached import Cached
 from streameval.exact import Scale
+from streameval.exact.array_types import Floats, Indices, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import scores_of
 from streameval.states.cells import Cells
 from streameval.states.sorted_rows import SortedRows
-
-Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
-Indices = npt.NDArray[np.intp]
 
 _CHUNK = 2**14  # temporaries stay in the cache
 

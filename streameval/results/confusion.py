@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Array, Floats, Ints
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics import confusion_table as functions
 from streameval.metrics.bounded import Interval
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from streameval.metrics.confusion import Average
 
-ClassCounts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
+ClassCounts = int | float | Ints | Floats
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -135,7 +135,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         return self._source.class_names
 
     @property
-    def matrix(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    def matrix(self) -> Ints | Floats:
         """The confusion matrix.
 
         Shape ``(K, K)``, rows truth and columns prediction; for multilabel ``(K, 2, 2)``,
@@ -143,9 +143,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         """
         return self._source.matrix
 
-    def normalized_matrix(
-        self, normalize: Literal["true", "pred", "all"] = "true"
-    ) -> npt.NDArray[np.float64]:
+    def normalized_matrix(self, normalize: Literal["true", "pred", "all"] = "true") -> Floats:
         """Compute the confusion matrix as shares.
 
         Parameters
@@ -341,7 +339,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     def _metrics(self) -> list[Metric]:
         return [row for row in self.TABLE.listed(self._source) if not row.is_count]
 
-    def _positive_or_all(self, numbers: npt.NDArray[Any]) -> ClassCounts:
+    def _positive_or_all(self, numbers: Array) -> ClassCounts:
         if not self._is_binary:
             return numbers
         counts: ClassCounts = numbers[self._source.config.positive_position].item()

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import attrs
-import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.calibration import number_of_bins
 from streameval.configs.names import as_names
 from streameval.configs.options import fraction
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
@@ -46,8 +45,6 @@ from streameval.results.result import PlotRequest, Report, Result
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-Floats = npt.NDArray[np.float64]
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)

@@ -8,16 +8,13 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.exact import Scale
-from streameval.exact.array_types import Indices, Ints, Mask
+from streameval.exact.array_types import Indices, Ints, Mask, Scores
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.key_ranges import KeyRange, PrefixNumbers
 from streameval.states.sorted_rows import SortedRows
-
-Floats = npt.NDArray[np.floating[Any]]
 
 _LARGEST_KEY = np.uint64(2**64 - 1)
 _CHUNK = 2**15  # its temporaries stay in the cache
@@ -148,7 +145,7 @@ class Cells:
         return self.joined(other, level).fitted(budget, level)
 
     def with_rows(
-        self, scores: Floats, scale: Scale, positive: Mask, weights: FixedPoint | None, level: int
+        self, scores: Scores, scale: Scale, positive: Mask, weights: FixedPoint | None, level: int
     ) -> Self:
         """Add the rows of a batch to cells canonical at `level`, without groups."""
         if weights is None and level and len(scores):
@@ -162,7 +159,7 @@ class Cells:
 
     def with_rows_within(
         self,
-        scores: Floats,
+        scores: Scores,
         scale: Scale,
         positive: Mask,
         weights: FixedPoint | None,
@@ -181,7 +178,7 @@ class Cells:
                 return numbers.level, cells._tabulated(scores, scale, positive, numbers)
         return self.with_rows(scores, scale, positive, weights, level).fitted(budget, level)
 
-    def _seem_to_fit(self, scores: Floats, scale: Scale, budget: int) -> bool:
+    def _seem_to_fit(self, scores: Scores, scale: Scale, budget: int) -> bool:
         """Estimate by some rows whether the scores of all fit a budget, which are fast to sort.
 
         Of n rows with D equally frequent scores, a share of n / 2D of the scores comes again.
@@ -191,7 +188,7 @@ class Cells:
         n_again = np.count_nonzero((n_rows > 1) | (first < last))
         return bool(n_again > len(keys) * min(len(scores) / budget, 1) / 2)
 
-    def _numbers_within(self, scores: Floats, scale: Scale, budget: int) -> PrefixNumbers | None:
+    def _numbers_within(self, scores: Scores, scale: Scale, budget: int) -> PrefixNumbers | None:
         """Find numbers of prefixes at the lowest level at which these cells and rows fit a budget.
 
         None if that level is not above one at which a table of all prefixes is dense.
@@ -209,7 +206,7 @@ class Cells:
                 return held.numbers(level + rise)
         return None
 
-    def _ranges_with(self, scores: Floats, scale: Scale) -> Iterator[KeyRange]:
+    def _ranges_with(self, scores: Scores, scale: Scale) -> Iterator[KeyRange]:
         """Yield the range of these cells and some scores, and that without empty binades.
 
         The second takes more time to find.
@@ -305,7 +302,7 @@ class Cells:
         )
 
     def _tabulated(
-        self, scores: Floats, scale: Scale, positive: Mask, numbers: PrefixNumbers
+        self, scores: Scores, scale: Scale, positive: Mask, numbers: PrefixNumbers
     ) -> Self:
         """Count rows in a table of all prefixes in range, and list its occupied cells."""
         held = numbers.of(self.lo)
@@ -364,7 +361,7 @@ def _lowest_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
     return bisect_left(range(64), True, key=fits)
 
 
-def _keys_by_chunk(scores: Floats, scale: Scale) -> Iterator[Keys]:
+def _keys_by_chunk(scores: Scores, scale: Scale) -> Iterator[Keys]:
     """Yield the keys of some scores, whose temporaries stay in the cache."""
     for start in range(0, len(scores), _CHUNK):
         yield keys_of(scores[start : start + _CHUNK], scale)

@@ -9,12 +9,11 @@ from typing import Any, Self, final
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
 from streameval.exact import Scale
-from streameval.exact.array_types import Ints, Mask
+from streameval.exact.array_types import Ints, Mask, Scores
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, are_keys, prefixes, scores_of
 from streameval.inputs.classes import Label, canonical_label
@@ -24,8 +23,6 @@ from streameval.states.runs import order_in_groups
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import BudgetedState, check_numbers
 from streameval.states.tables import counted_tables, joined_tables_of_states
-
-Floats = npt.NDArray[np.floating[Any]]
 
 _MAX_LEVEL = 64
 _MANY = 2.0**62
@@ -52,7 +49,7 @@ class ScoredRows:
         Whether each class also has a curve against each other class.
     """
 
-    scores: Floats
+    scores: Scores
     scale: Scale
     positive: Mask
     weights: FixedPoint | None = None
@@ -70,7 +67,7 @@ class ScoredRows:
             return FixedPoint(np.array(len(self), dtype=np.int64))
         return self.weights.by_row().total()
 
-    def curves(self) -> Iterator[tuple[Floats, Mask, FixedPoint | None]]:
+    def curves(self) -> Iterator[tuple[Scores, Mask, FixedPoint | None]]:
         """Yield the scores, classes and weights of the rows that count for each curve."""
         for curve, (scores, positive) in enumerate(zip(self.scores, self.positive, strict=True)):
             weights = self.weights
@@ -85,7 +82,7 @@ class ScoredRows:
         if self.has_pairs:
             yield from self._pairs()
 
-    def _pairs(self) -> Iterator[tuple[Floats, Mask, FixedPoint | None]]:
+    def _pairs(self) -> Iterator[tuple[Scores, Mask, FixedPoint | None]]:
         """Yield the rows of each ordered pair of classes, with the scores of the first."""
         of_class = [np.flatnonzero(positive) for positive in self.positive]
         for first, second in itertools.permutations(range(len(of_class)), 2):

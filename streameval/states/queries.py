@@ -6,7 +6,6 @@ from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import CountOverflowError, InvalidInputError
@@ -22,7 +21,7 @@ from streameval.exact.row_order import (
     run_bounds,
     turned,
 )
-from streameval.exact.score_keys import keys_of, scores_of
+from streameval.exact.score_keys import Keys, keys_of, scores_of
 from streameval.inputs.classes import canonical_label
 from streameval.inputs.labels import distinct
 
@@ -76,8 +75,6 @@ def check_same_weights(one: FixedPoint, other: FixedPoint, ids: Array, among: st
             argument="query_weight",
         )
 
-
-Keys = npt.NDArray[np.uint64]
 
 MAX_ROWS = 2**24
 """The max number of rows of a query, so that products of two counts are exact in float64."""

@@ -9,17 +9,14 @@ from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.ranking import RankingConfig, gains_of
 from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks, distinct_values, standings
-from streameval.exact.score_keys import keys_of
+from streameval.exact.score_keys import Keys, keys_of
 from streameval.inputs.labels import distinct
 from streameval.states.queries import NO_WEIGHTS, Gained, Queries, Ranked, weights_of
-
-Keys = npt.NDArray[np.uint64]
 
 _BLOCK = 2**17  # rows in use: temporaries of this size mostly fit in the cache
 _MAX_ROWS = 2**20

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.exact import Scale
-from streameval.exact.array_types import Indices, Ints, Mask
+from streameval.exact.array_types import Indices, Ints, Mask, Scores
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.cells import Cells, split_by_class
 from streameval.states.runs import run_indices
-
-Floats = npt.NDArray[np.floating[Any]]
-
 
 _CHUNK = 2**15  # cells whose temporaries stay in the cache
 _BITS = 64
@@ -87,7 +82,7 @@ def joined_tables_of_states(
 
 
 def counted_tables(
-    scores: Floats,
+    scores: Scores,
     positive: Mask,
     weights: FixedPoint | None,
     sizes: Ints,

@@ -387,7 +387,6 @@ def test_a_name_of_a_class_means_one_thing() -> None:
 
 
 def test_a_name_of_a_type_means_one_thing() -> None:
-    """Names of arrays stand for their dtypes, and are short in each module."""
     meanings: dict[str, dict[str, str]] = {}
     for source in SOURCES:
         for node in tree(source).body:
@@ -396,8 +395,7 @@ def test_a_name_of_a_type_means_one_thing() -> None:
             elif isinstance(node, ast.Assign) and not isinstance(node.value, ast.Call):
                 name, meaning = ast.unparse(node.targets[0]), ast.unparse(node.value)
                 if re.fullmatch(r"[A-Z][a-z]\w*", name):
-                    is_array = meaning.startswith("npt.NDArray[")
-                    meanings.setdefault(name, {})["an array" if is_array else meaning] = source
+                    meanings.setdefault(name, {})[meaning] = source
     assert {name: found for name, found in meanings.items() if len(found) > 1} == {}
 
 
