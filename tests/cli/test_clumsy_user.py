@@ -146,6 +146,13 @@ def test_eval_says_what_is_asked_wrongly(data, options, message, told):
             ),
         ),
         (
+            '{"columns": ["y_true", "y_pred"], "data": [[1, 0], [1, 1]]}',
+            (
+                "no column 'y_true' in the first rows: choose from columns, data. `data` holds "
+                "unnamed rows; write objects: df.to_json(FILE, orient='records')."
+            ),
+        ),
+        (
             '{"y_true": {"0": 1, "1": 0}, "y_pred": {"0": 1, "1": 0}}',
             (
                 "`y_true` holds an object, {'0': 1, '1': 0}, and not a label; if it is a column of "
@@ -272,6 +279,10 @@ def test_absent_score_of_values_is_not_taken_for_one_of_a_ranking(call, folder):
             "the classes include 'NULL'; --where 'y_true!=NULL' leaves these rows out.",
         ),
         (
+            "spam,spam\nnan,ham\n",
+            "the classes include 'nan'; --where 'y_true!=nan' leaves these rows out.",
+        ),
+        (
             "spam,spam\ny_true,y_pred\n",
             "the classes include 'y_true'; --where 'y_true!=y_true' leaves these rows out.",
         ),
@@ -280,7 +291,7 @@ def test_absent_score_of_values_is_not_taken_for_one_of_a_ranking(call, folder):
 def test_classes_that_are_perhaps_none_are_noted(rows, said, call, folder):
     (folder / "a.csv").write_text(f"y_true,y_pred\n{rows}")
     assert call("eval", "a.csv").err == f"streameval: note: {said}\n"
-    assert call("eval", "a.csv", "--classes", "spam,Spam,ham,NULL,y_true,y_pred").err == ""
+    assert call("eval", "a.csv", "--classes", "spam,Spam,ham,NULL,nan,y_true,y_pred").err == ""
 
 
 def test_all_absent_columns_of_a_ranking_are_told_at_once(call, folder):

@@ -332,6 +332,8 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
     held = next((name for name in header if _holds_rows(rows[0][name], absent)), None)
     if held is not None:
         hint = f" `{held}` holds rows; write each on a line: jq -c '.{held}[]' FILE > rows.jsonl."
+    if "data" in header and set(absent) <= set(_listed(rows[0].get("columns"))):
+        hint = " `data` holds unnamed rows; write objects: df.to_json(FILE, orient='records')."
     raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
 
 
@@ -339,6 +341,10 @@ def _holds_rows(value: Any, names: Sequence[str]) -> bool:
     """Tell whether a value is a list of objects that have these fields."""
     first = value[0] if isinstance(value, list) and value else None
     return isinstance(first, dict) and all(name in first for name in names)
+
+
+def _listed(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
 
 
 def has_column(name: str, rows: Iterable[RawRow]) -> bool:
@@ -508,7 +514,7 @@ def odd_classes(result: Any, options: Options) -> list[str]:
         for group in alike.values()
         if len(group) > 1
     ]
-    odd = [text for text in texts if is_gap(text) or text == column]
+    odd = [text for text in texts if is_gap(text) or text in ("nan", "NaN", column)]
     if odd:
         left_out = shlex.quote(f"{column}!={','.join(odd)}")
         names = ", ".join(map(shown, odd))
