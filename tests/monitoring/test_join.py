@@ -9,6 +9,7 @@ import pytest
 from offenders import each
 
 from streameval.errors import InvalidInputError
+from streameval.monitoring.columns import hash_ids
 from streameval.monitoring.join import Join, Joined
 
 DTYPE = np.dtype([("score", "f8")])
@@ -200,6 +201,15 @@ def test_join_calls_no_label_late_while_its_prediction_can_come() -> None:
     assert counted(join.ready()) == [(0, None)]
     predict(join, ("a", 15))
     assert counted(join.ready()) == [(15, 1.0)]
+
+
+@each("settle", [None, 30])
+def test_join_knows_whose_labels_it_holds(settle: int | None) -> None:
+    join = make(settle=settle)
+    label(join, ("a", 5, 1.0), ("z", 20, 1.0))
+    join.ready()
+    high, low = hash_ids(["a", "b", "z"], name="ids")
+    assert join.holds_labels({"high": high, "low": low}).tolist() == [True, False, True]
 
 
 def test_join_tells_integers_from_text() -> None:
