@@ -33,7 +33,7 @@ from small_states import (
 from use_states import use
 
 import streameval as se
-from streameval.inputs import labels as _labels
+from streameval.inputs import classes as _classes
 
 every_state = pytest.mark.parametrize("name", EVERY)
 in_words = pytest.mark.parametrize("name", [name for name in EVERY if name not in GROUPED])
@@ -147,11 +147,11 @@ class Counted(int):
 
 def test_a_header_is_read_without_a_search_per_label(monkeypatch: pytest.MonkeyPatch) -> None:
     """A search takes 8,000,000 comparisons; to find the label that is there twice, a sort does."""
-    canonical_label = _labels.canonical_label
+    canonical_label = _classes.canonical_label
     counted = functools.partial(json.loads, parse_int=Counted)
     monkeypatch.setattr(json, "loads", counted)
     monkeypatch.setattr(
-        _labels, "canonical_label", lambda *a, **k: Counted(canonical_label(*a, **k))
+        _classes, "canonical_label", lambda *a, **k: Counted(canonical_label(*a, **k))
     )
     monkeypatch.setattr(Counted, "compared", 0)
     size = 4000
