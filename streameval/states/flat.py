@@ -172,8 +172,10 @@ class _Field:
 
     def stack(self, first: int, last: int, base: Stack | None) -> Stack:
         """Take the field of some states; a column must have one type in all of them."""
-        used, codes = np.unique(self.codes[first:last], return_inverse=True)
-        forms = tuple(self.forms[code] for code in used)
+        forms, codes = self.forms, np.zeros(last - first, dtype=np.intp)
+        if len(forms) != 1 or first == last:
+            used, codes = np.unique(self.codes[first:last], return_inverse=True)
+            forms = tuple(self.forms[code] for code in used)
         if not self.arrays:
             return Stack(forms, codes, None)
         start = None if base is None else Column(base.items)
