@@ -101,8 +101,6 @@ def _command(name: str) -> Callable[..., CommandOutput]:
     run: Callable[..., CommandOutput]
     match name:
         case "eval":
-            # Workers are forked from a process of one thread; NumPy would start others.
-            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             from streameval.cli.eval import evaluate as run
         case "watch":
             from streameval.cli.watch import watch as run
@@ -146,6 +144,9 @@ def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
 
 def run() -> None:
     """Run the console script."""
+    if sys.argv[1:2] == ["eval"]:
+        # Workers are forked from a process of one thread; NumPy would start others.
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     for stream in (sys.stdout, sys.stderr):
         # Do not fail on a label that the terminal cannot show.
         cast("io.TextIOWrapper", stream).reconfigure(errors="backslashreplace")

@@ -22,3 +22,8 @@ def __getattr__(name: str) -> Any:
     from streameval.inputs import arrays  # noqa: PLC0415
 
     return getattr(arrays, name)
+
+
+def __dir__() -> list[str]:
+    """List the readers before they are imported, too."""
+    return [*globals(), *__all__]

@@ -172,7 +172,9 @@ class LabelCounts(Cached):
 
     def of_ones(self) -> LabelCounts:
         """Return the counts of label 1 against the rest if 0 and 1 were observed; else these."""
-        if not isinstance(self.state, ObservedCounts) or not {0, 1}.issuperset(self.labels):
+        if not isinstance(self.state, ObservedCounts):
+            return self
+        if not self.labels or not {0, 1}.issuperset(self.labels):
             return self
         if 1 in self.labels:
             return self.of_class(self.labels.index(1))

@@ -330,7 +330,8 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
         -------
         matplotlib Axes
         """
-        drawn = next(iter(self)) if measure is None else measure
+        given = next(iter(self)) if measure is None else measure
+        drawn = one_of(given, tuple(self), name="measure")
         readings = {
             f"{one.a} - {one.b}": reading_of(one.difference, one.interval)
             for one in self[drawn].differences

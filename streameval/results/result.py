@@ -13,7 +13,7 @@ import attrs
 
 from streameval.configs.cached import Comparable
 from streameval.configs.collection import SEPARATOR
-from streameval.configs.options import one_of, positive_integer
+from streameval.configs.options import flag, one_of, positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
@@ -146,7 +146,7 @@ class Result(ExportedResult):
         The source of sampling intervals if rows depend on each other; None if they do not.
     """
 
-    PICTURES: ClassVar[Mapping[str, Callable[[Any, PlotRequest], Axes]]] = {"metrics": draw_metrics}
+    PICTURES: ClassVar[Mapping[str, Callable[[Any, PlotRequest], Any]]] = {"metrics": draw_metrics}
     """The available pictures, the default first, and the functions that draw them."""
     ALONE: ClassVar[str] = ""
     """Why a picture shows only one result, if it does."""
@@ -283,7 +283,8 @@ class Result(ExportedResult):
         """
         normal_quantile(level)  # refuses an invalid level even if no interval is drawn
         n = positive_integer(max_classes, name="max_classes")
-        request = PlotRequest(ax, kind, label, level, n, normalize)
+        is_share = flag(normalize, name="normalize")
+        request = PlotRequest(ax, kind, label, level, n, is_share)
         if self._MEMBERS is not None and self._MEMBERS.picture is not None:
             return self._MEMBERS.picture(self, request)
         if not self.PICTURES:

@@ -185,7 +185,7 @@ def busy(write):
         start_new_session=True,
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
     )
-    # Two of its children count; the third one only tracks what they share.
+    # All of its children count, or all but the one that tracks what the others share.
     wait_until(lambda: sum(seconds(child) > 1 for child in children(process.pid)) == 2)
     yield process
     process.stdout.close()
@@ -256,27 +256,33 @@ def test_workers_end_with_their_parent_when_it_is_signalled(name, code, busy):
     assert name == "SIGKILL" or error == b""
 
 
-@pytest.fixture
-def never_up(folder, write):
+@pytest.fixture(params=["forked", "spawned"])
+def never_up(folder, write, request):
     """An evaluation whose workers never get to their first line."""
+    # a copy of this process, or a new one, beside one that tracks what the others share
+    preparing, n_children = {
+        "forked": ("processes._serve = lambda *_: time.sleep(3600)", 2),
+        "spawned": ("processes._is_single_threaded = lambda: False", 3),
+    }[request.param]
     (folder / "sitecustomize.py").write_text(
         "import sys, time\nif '--multiprocessing-fork' in sys.orig_argv:\n    time.sleep(3600)\n"
     )
     log = write("a.jsonl", [{"y_true": 1, "y_pred": 1}])
     os.mkfifo("pipe.jsonl")  # there is more to read, or it would be done without them
     code = (
-        "from streameval.runs import workers; workers._LOOK_SECONDS = 0; "
-        "workers._WORTH_SECONDS = 1e-9; from streameval.cli import run; run()"
+        f"import time; from streameval.runs import processes, workers; {preparing}; "
+        "workers._LOOK_SECONDS = 0; workers._WORTH_SECONDS = 1e-9; "
+        "from streameval.cli import run; run()"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code, "eval", *[log] * 3, "pipe.jsonl", "--jobs", "3"],
-        env=os.environ | {"PYTHONPATH": str(folder)},
+        env=os.environ | {"PYTHONPATH": str(folder), "OPENBLAS_NUM_THREADS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
     )
-    wait_until(lambda: len(children(process.pid)) == 3)  # one tracks what the others share
+    wait_until(lambda: len(children(process.pid)) == n_children)
     yield process
     process.stdout.close()
     process.stderr.close()

@@ -105,6 +105,7 @@ def test_plot_has_the_intervals_of_its_level() -> None:
         ({"level": 1.0}, "`level` must lie in"),
         ({"max_classes": 0}, "`max_classes` must be"),
         ({"kind": ""}, '`kind` must be "metrics"'),
+        ({"normalize": "true"}, "`normalize` must be True or False, got 'true'"),
     ],
 )
 def test_plot_refuses_options_out_of_range(options: Any, said: str) -> None:

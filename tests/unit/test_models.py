@@ -316,6 +316,8 @@ def test_frames_hold_the_table_and_a_picture_the_differences() -> None:
     assert names == [f"{one.a} - {one.b}" for one in held["roc_auc"].differences]
     assert (axes.get_xlabel(), axes.get_title()) == ("roc_auc", f"{N} rows, 95% intervals")
     assert held.plot().get_xlabel() == next(iter(held))
+    with pytest.raises(se.InvalidInputError, match=r'^`measure` must be .* or "roc_auc"'):
+        held.plot(measure="MAP")
 
 
 def test_other_collections_are_shown_as_they_were() -> None:

@@ -6,10 +6,12 @@ import ast
 import inspect
 import re
 import types
+import typing
 from pathlib import Path
 from typing import Any
 
 import streameval as se
+from streameval import inputs
 
 HELD = Path(__file__).with_name("public_names.txt")
 """Each public name, and the signatures of functions, accumulators and methods: only ever longer.
@@ -72,6 +74,17 @@ def split(args: ast.arguments) -> tuple[list[tuple[str, str | None]], dict[str, 
 def held() -> dict[str, str]:
     lines = HELD.read_text(encoding="utf-8").splitlines()
     return {line.partition("(")[0]: "".join(line.partition("(")[1:]) for line in lines}
+
+
+def test_types_of_public_classes_can_be_read() -> None:
+    classes = [one for name in se.__all__ if inspect.isclass(one := getattr(se, name))]
+    for one in classes:
+        typing.get_type_hints(one)
+    assert se.Curve in classes
+
+
+def test_readers_of_arguments_are_listed_before_they_are_imported() -> None:
+    assert {"as_labels", "as_scores", *inputs.__all__} <= {*dir(inputs)}
 
 
 def test_public_names_and_parameters_are_those_that_were() -> None:
