@@ -292,7 +292,8 @@ class Result(ExportedResult):
             raise InvalidInputError(f"has nothing to draw in a {name}", argument="plot")
         given = next(iter(self.PICTURES)) if kind is None else kind
         chosen = one_of(given, tuple(self.PICTURES), name="kind")
-        return self.PICTURES[chosen](self, attrs.evolve(request, kind=chosen))
+        drawn: Axes = self.PICTURES[chosen](self, attrs.evolve(request, kind=chosen))
+        return drawn
 
     def heading(self, metric: str | MetricName) -> str:
         """Name a metric as pages and pictures do: by its heading, if it is one as such."""
