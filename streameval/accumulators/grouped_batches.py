@@ -123,7 +123,7 @@ class Batch:
         """Return why the accumulator of a group would refuse all rows; else the given error."""
         try:
             if not takes_unlabelled or self.without_truth() is None:
-                self.count_in(self.inner.empty())
+                self.count_in(self.inner.leaf.empty())
         except InvalidInputError as own:
             return own
         return error
@@ -135,7 +135,7 @@ class Batch:
             return None
         weights = [self.columns[name] for name in self.inner.weights if name in self.columns]
         if any(np.ndim(array) > 1 for array in weights):
-            self.count_in(self.inner.empty())  # refuses a shape, which rows without weight hide
+            self.count_in(self.inner.leaf.empty())  # refuses a shape, which zeros would hide
         arrays = self.columns | {key: self.table.column(key) for key in keys}
         return WeightedRows.of(arrays, index, rows=self.size)
 

@@ -90,9 +90,7 @@ class Option:
     settings: Mapping[str, Any]
 
     def told(self, name: str) -> str:
-        """Say what it does, as the help does, which formats it with %."""
-        if self.help:
-            return self.help
+        """Say what it does as the configuration has it, for a help, which is formatted with %."""
         from streameval.configs.options import help_of
 
         task = self.tasks[0] if self.tasks else "windows"

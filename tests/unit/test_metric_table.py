@@ -157,7 +157,7 @@ def test_help_has_the_choices_and_defaults_that_are_declared() -> None:
             assert option.settings["choices"] == check.keywords["allowed"]
         is_number = isinstance(default, (int, float)) and not isinstance(default, bool)
         if is_number and not others:
-            assert f"default {default:g}" in option.told(name)
+            assert f"default {default:g}" in (option.help or option.told(name))
 
 
 @each("name", RESULT_OF)

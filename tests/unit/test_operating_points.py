@@ -241,6 +241,12 @@ def test_net_benefit_needs_probabilities_and_examples() -> None:
     assert math.isnan(se.PRCurveSketch().compute().net_benefit(0.5))
 
 
+def test_selection_rate_of_observed_zeros_is_that_of_ones() -> None:
+    counted = se.ConfusionAccumulator("auto").update([0, 0], [0, 0])
+    assert counted.compute().read("selection_rate").value == 0.0
+    assert counted.update([1, 0], [1, 0]).compute().selection_rate() == 0.25
+
+
 OF_TWO_CLASSES = [
     *("accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f_score"),
     *("jaccard", "fowlkes_mallows", "matthews_corrcoef", "cohen_kappa", "zero_one_loss"),
