@@ -499,8 +499,11 @@ class Options:
         """
         if given.get("qrels") is not None:
             given = {"task": "ranking", **given}
-        if given.get("task") == "catalog" and "k" not in given:
-            given["k"] = given.pop("top_k", None)
+        if given.get("task") == "catalog":
+            k, former = given.get("k"), given.pop("top_k", None)
+            if None not in (k, former) and k != former:
+                raise UsageError("--k and --top-k are one option of catalogs, with two numbers.")
+            given["k"] = former if k is None else k
         return cls(reporting=reporting, by=By.every(by, each=given.get("each")), **given)
 
     @property

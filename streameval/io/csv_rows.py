@@ -240,7 +240,8 @@ class CsvLayout:
             The delimiter, unless the first row shows another one.
         looks_on : bool
             Whether the rows after the first one may show decimal commas, beside a delimiter that
-            is no comma. Not of a file that grows: these rows might have come later.
+            is no comma, and the header spaces that mean nothing. Not of a file that grows: these
+            rows might have come later, and a restart knows columns by their names.
 
         Raises
         ------
@@ -262,7 +263,7 @@ class CsvLayout:
             decimal, why = _decimal(decoded.data, delimiter)
             notation = attrs.evolve(notation, decimal=decimal)
             found += why
-        if dialect.header is None and _is_spaced(names):
+        if looks_on and dialect.header is None and _is_spaced(names):
             notation = attrs.evolve(notation, is_spaced=True)
             names = tuple(name.strip().strip('"') for name in names)
             found.append("spaces around cells")

@@ -37,8 +37,10 @@ def test_catalog_json_is_that_of_a_program(call, write):
 def test_catalog_takes_the_former_name_of_its_ranks(call, write):
     counted = ("eval", write("r.jsonl", ROWS), *CATALOG, "--json")
     assert call(*counted, "--top-k", "2").out == call(*counted, "--k", "2").out
-    both = call(*counted, "--top-k", "2", "--k", "2")
-    assert (both.code, "--top-k cannot be used with --task catalog" in both.err) == (2, True)
+    assert call(*counted, "--top-k", "2", "--k", "2").code == 0
+    both = call(*counted, "--top-k", "2", "--k", "3")
+    said = "--k and --top-k are one option of catalogs, with two numbers"
+    assert (both.code, said in both.err) == (2, True)
 
 
 def test_catalog_counts_ten_ranks_by_default(call, write):

@@ -264,6 +264,12 @@ def test_a_first_row_with_numbers_and_gaps_is_told_what_reads_it(call, folder):
     assert refused.endswith(" --na '\\N' --where 'A!=' leaves out its rows without A.\n")
 
 
+def test_names_of_columns_that_are_numbers_leave_the_option_that_names_the_label(call, folder):
+    (folder / "a.csv").write_text("target,0,1\n1,0.5,0.5\n")
+    refused = call("eval", "a.csv", "--y-score", "0,1", "--classes", "2").err
+    assert "--y-true names the column. The first row has the number 0; --header A,B,C" in refused
+
+
 def test_absent_score_of_values_is_not_taken_for_one_of_a_ranking(call, folder):
     (folder / "a.csv").write_text("a,b\n1,2\n")
     refused = call("eval", "a.csv", "--task", "values", "--value", "score").err

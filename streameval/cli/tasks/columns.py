@@ -323,7 +323,8 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
     numbers = [name for name in header if isinstance(number_or_text(name), float)]
     if numbers:
         are_all = "numbers alone" if len(numbers) == len(header) else f"the number {numbers[0]}"
-        hint = f" The first row has {are_all}; --header A,B,C names the columns of a file without."
+        hint = hint if len(numbers) < len(header) else ""
+        hint += f" The first row has {are_all}; --header A,B,C names the columns of a file without."
         cells = chain(header, *(row.values() for row in rows))
         gaps = dict.fromkeys(filter(is_gap, cells))
         if gaps:

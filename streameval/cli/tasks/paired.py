@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Options
-    from streameval.cli.tasks.columns import TaskColumns, maker
+    from streameval.cli.tasks.columns import TaskColumns
     from streameval.runs.sources import RawRow
 
 
