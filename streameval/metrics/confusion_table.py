@@ -97,7 +97,7 @@ def _of_draws(function: Callable[..., Any]) -> Callable[..., Any]:
     """Refuse the interval of weights with fractions."""
 
     def sampling(counts: LabelCounts, value: Any, z: float, *args: Any, **options: Any) -> Any:
-        if not counts.has_whole_weights:
+        if counts.state.n.fraction is not None:
             refuse_fractions(is_whole=False)
         return function(counts, value, z, *args, **options)
 

@@ -176,7 +176,8 @@ def _lacks_default(row: Metric) -> bool:
     return any("=" not in one for one in row.arguments)
 
 
-def _always(source: Any) -> bool:  # noqa: ARG001 - of any source
+def always(source: Any) -> bool:  # noqa: ARG001 - of any source
+    """Apply to every result."""
     return True
 
 
@@ -274,7 +275,7 @@ class Metric:
     arguments: tuple[str, ...] = ()
     averages: Mapping[str, str] = attrs.field(factory=dict)
     oracle: str = ""
-    listed: Callable[[Any], bool] = _always
+    listed: Callable[[Any], bool] = always
     limits: Interval | None = UNLIMITED
     is_count: bool = False
     is_rare: bool = False
@@ -317,7 +318,25 @@ class Metric:
         """Compute the sampling interval of a metric that has a function for it; see `or_limits`."""
         assert self.sampling is not None  # noqa: S101 - tells the type checker
         ends = self.sampling(source, value, z, *args, **options)
+        if isinstance(value, float) and value == value and ends[0] == ends[0]:  # noqa: PLR0124 - most
+            return ends
         return or_limits(ends, value, self.limits or UNLIMITED)
+
+    def reading(self, source: Any, value: Any, z: float, *args: Any, **options: Any) -> Reading:
+        """Combine a value with its sampling interval for independent rows, if there is one."""
+        ends = self.interval_or_none(source, value, z, *args, **options)
+        return Reading.sampled(value, ends, self.why_none)
+
+    def interval_or_none(
+        self, source: Any, value: Any, z: float, *args: Any, **options: Any
+    ) -> tuple[Any, Any] | None:
+        """Compute the sampling interval; None without one, or if weights had fractions."""
+        if self.sampling is None:
+            return None
+        try:
+            return self.interval(source, value, z, *args, **options)
+        except InvalidInputError:
+            return None
 
     def statistic(self, source: Any, *args: Any, **options: Any) -> Statistic:
         """Return the statistic for a test, or raise InvalidInputError with the reason for none."""
@@ -380,6 +399,8 @@ class Table(dict[str, Metric]):
         super().__init__({row.name: row for row in rows})
         self.of_result, self.canonical = of_result, canonical
         without = [row for row in rows if not row.needs_argument]
+        self.unconditional = {row.name: row for row in without if row.listed is always}
+        """The rows that every result has, and that need no argument."""
         self._by_request = {
             asked: [row for row in without if row.on_request == asked] for asked in (False, True)
         }
@@ -410,4 +431,4 @@ class Table(dict[str, Metric]):
         These are either the rows shown by default, or the rows shown on request.
         """
         rows = self._by_request[on_request]
-        return [row for row in rows if row.listed is _always or row.listed(source)]
+        return [row for row in rows if row.listed is always or row.listed(source)]

@@ -17,7 +17,7 @@ from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, always, count_row
 from streameval.render.blocks import MAX_DRAWN, ByClass, Lines
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
@@ -538,7 +538,7 @@ def _rows_of_averages() -> Iterator[Metric]:
                     averages={},
                     sampling=None if is_pooled else _interval_of(row, average),
                     why_none="" if is_pooled else row.why_none,
-                    listed=_always,
+                    listed=always,
                     headline=row.headline if average == "macro" else 0,
                 )
 
@@ -552,10 +552,6 @@ def _average_of(curves: ClassCurves, name: str, average: str) -> Any:
 def _interval_of(row: Metric, average: str) -> Callable[..., Interval]:
     sampling: Any = row.sampling
     return lambda curves, value, z: sampling(curves, value, z, average)
-
-
-def _always(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result
-    return True
 
 
 def _own_rows() -> Iterator[Metric]:

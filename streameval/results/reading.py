@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from functools import cached_property, partial, wraps
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
@@ -163,9 +162,10 @@ class ReadResult(Cached, Comparable):
         """
         z = normal_quantile(level)  # refuses an invalid level even if there is no interval
         if isinstance(metric, str):
-            row, source = self._rows.get(metric), self._source
-            if row is not None and not row.needs_argument and row.listed(source):
-                return self._reading(row, row.value(source), z)
+            rows = self.TABLE
+            row = (rows if rows.of_result is None else self._rows).unconditional.get(metric)
+            if row is not None:
+                return self._reading(row, row.value(self._source), z)
         return self.asked(metric).read(z)
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
@@ -546,8 +546,10 @@ class ReadResult(Cached, Comparable):
     def _reading(self, row: Metric, number: Any, z: float, *args: Any, **options: Any) -> Reading:
         """Combine a number with its sampling interval; at the level 0, whose z is 0, is none."""
         if not z or row.is_count:
-            return Reading(number, is_count=row.is_count)
-        if self._clusters is not None and row.limits is None:
+            return Reading(number, None, "", row.is_count)
+        if self._clusters is None:
+            return row.reading(self._source, number, z, *args, **options)
+        if row.limits is None:
             return Reading(number)
         ends = self._sampling(row, number, z, *args, **options)
         return Reading.sampled(number, ends, row.why_none)
@@ -556,10 +558,7 @@ class ReadResult(Cached, Comparable):
         self, row: Metric, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any] | None:
         """Compute the sampling interval of a value: of clusters, or of rows; None if without."""
-        of_rows = None
-        if row.sampling is not None:
-            with suppress(InvalidInputError):  # weights had fractions
-                of_rows = row.interval(self._source, value, z, *args, **options)
+        of_rows = row.interval_or_none(self._source, value, z, *args, **options)
         if self._clusters is None:
             return of_rows
         asked = Asked(self, row, args, options)

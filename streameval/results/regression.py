@@ -31,6 +31,7 @@ from streameval.metrics.table import (
     UP_TO_ONE,
     Metric,
     Table,
+    always,
 )
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
@@ -247,17 +248,13 @@ def _requested(one: ErrorMeasure) -> Metric:
         heading=one.title,
         value=lambda result: _READERS.get(one.row.name, _mean_of_term)(result, one),
         arguments=(),
-        listed=_always,
+        listed=always,
     )
 
 
 def _from_sketch(row: Metric) -> Metric:
     """Offer a measure on request where the sketch of another one gives it."""
-    return row if row.needs_argument else attrs.evolve(row, listed=_always, on_request=True)
-
-
-def _always(result: Regression) -> bool:  # noqa: ARG001 - of any result
-    return True
+    return row if row.needs_argument else attrs.evolve(row, listed=always, on_request=True)
 
 
 def _mse(result: Regression) -> float:
