@@ -117,9 +117,9 @@ def _command(name: str) -> Callable[..., CommandOutput]:
         case "report":
             from streameval.cli.states.show import report as run
         case "completion":
-            from streameval.cli.completion import completion as run
+            from streameval.cli.installation import completion as run
         case _:
-            from streameval.cli.doctor import doctor as run
+            from streameval.cli.installation import doctor as run
     return run
 
 

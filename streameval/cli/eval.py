@@ -14,6 +14,7 @@ from streameval.cli.eval_checks import (
     check_metrics,
     check_output,
     listed_files,
+    skipping_gaps,
     source_of,
     total_size,
 )
@@ -23,7 +24,6 @@ from streameval.cli.outcome import Findings, evidence_of, reported
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
 from streameval.cli.tasks.columns import check_windows, odd_classes
-from streameval.cli.tasks.gaps import skipping_gaps
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import UnknownMetricError
 from streameval.io.streams import writing_temporary_file
@@ -113,7 +113,7 @@ def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
     """Save the state, or the states of slices, and return the notes about it."""
     if output is None:
         return []
-    from streameval.cli.state_files import save_slices, save_state  # noqa: PLC0415 (of -o)
+    from streameval.cli.states import save_slices, save_state  # noqa: PLC0415 (of -o)
 
     if slices is not None:
         return save_slices(total, slices, output)

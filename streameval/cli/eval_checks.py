@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from streameval.cli.argument_values import EVERY
 from streameval.cli.errors import UsageError
 from streameval.cli.options import (
@@ -22,7 +24,6 @@ from streameval.cli.options import (
 from streameval.cli.slices import check_gates, check_order, refuse_order
 from streameval.cli.tasks import COMPARE_RUNS
 from streameval.cli.tasks.columns import NO_COLUMNS, check_query_columns
-from streameval.cli.tasks.gaps import gaps_of
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError
@@ -39,8 +40,10 @@ if TYPE_CHECKING:
 
     from streameval.cli.argument_values import By
     from streameval.cli.options import Options
+    from streameval.io.row_filters import Condition
     from streameval.results.result import Result
     from streameval.runs.sources import BlockSource, RawRow
+
 
 _SWAPPED = " Are the run and --qrels swapped?"
 PARTIAL = "; --partial-last-line skip leaves it for next time"
@@ -247,7 +250,7 @@ def check_output(options: Options) -> None:
     """Find out before the work whether the state, or the folder of states, can be put there."""
     if options.output is None:
         return
-    from streameval.cli.state_files import check_folder, check_state_output  # noqa: PLC0415 (of -o)
+    from streameval.cli.states import check_folder, check_state_output  # noqa: PLC0415 (of -o)
 
     if options.by is not None and options.time is None:
         check_folder(options.output)
@@ -299,3 +302,29 @@ def _task_to_run(task: str, name: str) -> str:
 
 def _words_of_each(by: By) -> str:
     return "--by '*'" if by.columns == (EVERY,) else "--each"
+
+
+_GAPS = ("", "nan", "NaN", "NAN")
+
+
+def skipping_gaps(options: Options) -> Options:
+    """Leave out rows of regression without truth or prediction, if --nan says so.
+
+    Raises
+    ------
+    UsageError
+        If it says something else of them.
+    """
+    if options.nan == "last" and options.task == "regression":
+        raise UsageError("--nan last cannot be used with --task regression, which ranks nothing.")
+    return attrs.evolve(options, where=(*options.where, *gaps_of(options)))
+
+
+def gaps_of(options: Options) -> tuple[Condition, ...]:
+    """List the conditions of rows of regression that have truth and prediction."""
+    if options.nan != "skip" or "regression" not in options.task.split(","):
+        return ()
+    from streameval.io.row_filters import Condition  # noqa: PLC0415 (loads NumPy)
+
+    columns = (*(options.y_true or ("y_true",)), *(options.y_pred or ("y_pred",)))
+    return tuple(Condition(column, "!=", _GAPS) for column in columns)

@@ -97,7 +97,7 @@ def _of_files(options: Options) -> dict[str, Options]:
 
 def _of_columns(options: Options) -> dict[str, Options]:
     """List the columns of scores, or of ranks, for each of which the files are read."""
-    from streameval.cli.tasks.paired import others_of  # noqa: PLC0415 (of models)
+    from streameval.cli.tasks.predictions import others_of  # noqa: PLC0415 (of models)
 
     if options.qrels is not None:
         raise UsageError(f"--versus names columns of scores, and a run has one.{COMPARE_RUNS}")

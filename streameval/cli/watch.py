@@ -34,7 +34,7 @@ from streameval.cli.options import (
     taken,
 )
 from streameval.cli.outcome import described, laid_out
-from streameval.cli.state_files import check_output
+from streameval.cli.states import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence_of
 from streameval.cli.tasks.columns import check_columns, check_windows

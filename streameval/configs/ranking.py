@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import attrs
 
 from streameval.configs import ApNorm, Negative, TieRule, Unjudged
-from streameval.configs.measures.names import Measure, measure
+from streameval.configs.measures import Measure, measure
 from streameval.configs.measures.requested import (
     DEFAULT_MEASURES,
     canonical_measures,

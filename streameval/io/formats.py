@@ -85,11 +85,11 @@ def _begins_json(head: bytes) -> bool:
 
 
 def _json_blocks(stream: ByteStream, *_: Any, may_be_cut: bool) -> Iterator[Block]:
-    from streameval.io import json_lines, open_telemetry  # noqa: PLC0415 (of the format)
+    from streameval.io import json_lines  # noqa: PLC0415 (of the format)
 
     head = stream.peek()
-    if open_telemetry.holds_records(head):
-        return open_telemetry.record_blocks(stream)
+    if json_lines.holds_records(head):
+        return json_lines.record_blocks(stream)
     if json_lines.holds_items(head):
         return json_lines.item_blocks(stream, may_be_cut=may_be_cut)
     return json_lines.json_blocks(stream)

@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -29,7 +29,7 @@ from streameval.io.lines import (
 )
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.recognition import check_is_text
-from streameval.io.streams import STANDARD_INPUT, CutShortError, name_of
+from streameval.io.streams import STANDARD_INPUT, ByteStream, CutShortError, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
+
 
 _decoder: Any = json.JSONDecoder()
 _decode = _decoder.raw_decode
@@ -345,3 +346,71 @@ def _object(text: str) -> dict[str, Any] | str:
     if not is_text(text):
         return "not UTF-8"
     return value if isinstance(value, dict) else f"not an object, got {shown(value)}"
+
+
+_HEAD = re.compile(rb'\s*\{\s*"resourceLogs"\s*:')
+_NAMES = {"eventName": "event.name", "traceId": "trace_id", "spanId": "span_id"}
+
+
+def holds_records(head: bytes) -> bool:
+    """Tell by its first bytes whether a file holds exported log records.
+
+    >>> holds_records(b'{"resourceLogs": [{"scopeLogs": []}]}'), holds_records(b'{"y_true": 1}')
+    (True, False)
+    """
+    return _HEAD.match(head) is not None
+
+
+def record_blocks(stream: ByteStream) -> Iterator[JsonItems]:
+    """Make a row of each record: the attributes of it and of its resource, its time and its name.
+
+    Raises
+    ------
+    BadDataError
+        If a line is no such export.
+    """
+    number = 1
+    for block in json_blocks(stream):
+        lines: list[str] = []
+        for line, text in enumerate(block.data.split(b"\n"), block.first_line):
+            if text.strip():
+                try:
+                    rows = [json.dumps(row) for row in _records(json.loads(text))]
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                    if not block.unended:
+                        raise BadDataError(
+                            f"{stream.name}, line {line}: not log records of OpenTelemetry in JSON."
+                        ) from None
+                    rows = [text.decode("utf-8", "surrogateescape")]
+                lines += rows
+        data = "".join(f"{row}\n" for row in lines).encode("utf-8", "surrogateescape")
+        yield JsonItems(block.source, number, data, block.taken, block.unended)
+        number += len(lines)
+
+
+def _records(export: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for resource in export["resourceLogs"]:
+        shared = _attributes(resource.get("resource", {}))
+        for scope in resource.get("scopeLogs", []):
+            for record in scope.get("logRecords", []):
+                named = {new: record[name] for name, new in _NAMES.items() if name in record}
+                time = record.get("timeUnixNano") or record.get("observedTimeUnixNano")
+                yield {**shared, "time": time and int(time), **named, **_attributes(record)}
+
+
+def _attributes(holder: dict[str, Any]) -> dict[str, Any]:
+    return {pair["key"]: _value(pair["value"]) for pair in holder.get("attributes", [])}
+
+
+def _value(value: dict[str, Any]) -> Any:
+    """Unpack a value, whose type is its key; integers are texts."""
+    ((kind, held),) = value.items()
+    match kind:
+        case "intValue":
+            return int(held)
+        case "arrayValue":
+            return [_value(item) for item in held.get("values", [])]
+        case "kvlistValue":
+            return {pair["key"]: _value(pair["value"]) for pair in held.get("values", [])}
+        case _:
+            return held

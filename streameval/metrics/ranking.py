@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.measures.names import Measure
+from streameval.configs.measures import Measure
 from streameval.configs.ranking import JUDGED, RankingConfig, gains_of
 from streameval.exact.array_types import Array, Floats, Ints, Mask
 from streameval.exact.log import log

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from streameval.exact.array_types import Ints
-from streameval.io.raw_rows import raw_rows
+from streameval.io.messages import raw_rows
 from streameval.monitoring.arrivals import MAX_TIME
 from streameval.monitoring.columns import hash_ids
 from streameval.monitoring.committed_lines import CommittedLines

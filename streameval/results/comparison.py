@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from streameval.configs.cached import Cached, Comparable
-from streameval.configs.measures.names import Measure, measure
+from streameval.configs.measures import Measure, measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.configs.paired import read_models
 from streameval.errors import InvalidInputError, Named

@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from streameval.configs.cached import Cached, OnDemand
-from streameval.configs.measures.names import Measure, measure
+from streameval.configs.measures import Measure, measure
 from streameval.configs.measures.requested import QueryQuantile, measured
 from streameval.configs.measures.table import MEASURES, MeasureRow
 from streameval.configs.options import finite_number

@@ -23,17 +23,15 @@ from streameval.io.columns import (
     ScoresByClass,
     Values,
     Vectors,
-    scores_by_class,
-)
-from streameval.io.times import Gaps, Steps, Times
-from streameval.runs.column_types import (
     class_label_type,
     has_integer_labels,
     id_type,
     outcome_type,
     says_truth,
+    scores_by_class,
     value_type,
 )
+from streameval.io.times import Gaps, Steps, Times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.measures.names import Measure
+from streameval.configs.measures import Measure
 from streameval.configs.ranking import RankingConfig, gains_of
 from streameval.errors import (
     CountOverflowError,

@@ -277,7 +277,7 @@ def test_eval_says_that_the_disk_is_full(call, labels, monkeypatch):
     def full(accumulator, path):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("streameval.cli.state_files.save", full)
+    monkeypatch.setattr("streameval.cli.states.save", full)
     found = error_of(call("eval", labels, "-o", "a.state"))
     assert found == "a.state: the state is not saved, no space left on device."
 
@@ -286,7 +286,7 @@ def test_eval_says_that_memory_is_short(call, labels, monkeypatch):
     def make(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("streameval.cli.tasks.classification.ConfusionAccumulator", make)
+    monkeypatch.setattr("streameval.ConfusionAccumulator.__init__", make)
     assert error_of(call("eval", labels)) == "there is not enough memory."
 
 

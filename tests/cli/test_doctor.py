@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.cli import doctor
+from streameval.cli import installation
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -29,8 +29,8 @@ def installed(monkeypatch):
                 raise metadata.PackageNotFoundError(package)
             return versions[package]
 
-        monkeypatch.setattr(doctor.metadata, "requires", lambda _: requires)
-        monkeypatch.setattr(doctor.metadata, "version", version)
+        monkeypatch.setattr(installation.metadata, "requires", lambda _: requires)
+        monkeypatch.setattr(installation.metadata, "version", version)
 
     monkeypatch.setattr(se, "__version__", "1.2.3", raising=False)
     return pretend
@@ -45,7 +45,7 @@ def test_doctor_prints_versions(call):
 
 
 def test_doctor_knows_every_extra_and_what_it_is_for():
-    assert [*doctor.PURPOSES] == [doctor.CORE, *sorted(EXTRAS)]
+    assert [*installation.PURPOSES] == [installation.CORE, *sorted(EXTRAS)]
 
 
 def test_doctor_reads_every_requirement(call, installed):
@@ -86,7 +86,7 @@ def test_doctor_of_a_folder_that_is_not_installed_says_what_to_do(call, monkeypa
     def requires(name):
         raise metadata.PackageNotFoundError(name)
 
-    monkeypatch.setattr(doctor.metadata, "requires", requires)
+    monkeypatch.setattr(installation.metadata, "requires", requires)
     done = call("doctor")
     assert (done.code, done.out) == (2, "")
     assert done.err.endswith("streameval is not installed: pip install it from its folder.\n")

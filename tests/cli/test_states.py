@@ -10,7 +10,7 @@ from offenders import each
 
 import streameval as se
 from streameval import InvalidInputError
-from streameval.cli.state_files import computed
+from streameval.cli.states import computed
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from streameval.cli import main
 from streameval.errors import BadDataError
 from streameval.io.formats import read_blocks
-from streameval.io.open_telemetry import record_blocks
+from streameval.io.json_lines import record_blocks
 from streameval.io.streams import ByteStream
 
 

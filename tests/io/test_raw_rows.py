@@ -6,8 +6,7 @@ import pytest
 
 from streameval.io.csv_rows import CsvBlock
 from streameval.io.json_lines import JsonBlock
-from streameval.io.messages import FieldEntries, JsonMessages
-from streameval.io.raw_rows import raw_rows
+from streameval.io.messages import FieldEntries, JsonMessages, raw_rows
 
 
 def test_lines_of_json_are_found_by_number():

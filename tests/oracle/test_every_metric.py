@@ -23,7 +23,7 @@ from oracle.curve_oracles import metrics_at
 from oracle.ranking_oracles import ARRANGED, GEOMETRIC, MEASURES, ORDERED
 
 import streameval as se
-from streameval.configs.measures.names import measure
+from streameval.configs.measures import measure
 from streameval.results.result_types import WITH_TABLES
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from streameval.io.columns import Flags, Labels
-from streameval.runs.column_types import class_label_type
+from streameval.io.columns import Flags, Labels, class_label_type
 
 
 def test_flags_are_the_truth_of_two_classes_alone() -> None:

@@ -13,7 +13,7 @@ from offenders import each
 from scipy import stats
 
 import streameval as se
-from streameval.configs.measures.names import measure
+from streameval.configs.measures import measure
 from streameval.results import comparison
 from streameval.results.comparison import Difference
 

@@ -8,7 +8,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.configs.measures.names import Measure
+from streameval.configs.measures import Measure
 from streameval.configs.measures.trec_eval import TREC_SETS, trec_name, trec_rank
 
 CANONICAL = [

@@ -20,7 +20,7 @@ MODULES = [
     "accumulators.ranked_rows",
     "inputs.judged_runs",
     "exact.row_order",
-    "configs.measures.names",
+    "configs.measures",
     "configs.measures.requested",
     "configs.measures.trec_eval",
     "configs.ranking",

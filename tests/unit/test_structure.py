@@ -262,7 +262,7 @@ def test_counting_a_table_loads_what_it_needs(tmp_path: Path) -> None:
     packages = {"multiprocessing", "concurrent", "hashlib", "pyarrow", "msgspec"}
     assert {name.partition(".")[0] for name in loaded} & packages == set()
     readers = {"streameval.io.json_lines", "streameval.io.parquet", "streameval.io.trec"}
-    parts = {"accumulators.sliced", "accumulators.windowed", "runs.slices", "cli.state_files"}
+    parts = {"accumulators.sliced", "accumulators.windowed", "runs.slices", "cli.states"}
     assert loaded.isdisjoint(readers | {f"streameval.{part}" for part in parts})
 
 

@@ -16,7 +16,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import Worsening, decide
 from streameval.cli.outcome import laid_out
-from streameval.cli.state_files import computed, load_state
+from streameval.cli.states import computed, load_state
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.samples import SamplePair
 from streameval.cli.states.show import size_text

@@ -11,7 +11,7 @@ import attrs
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
-from streameval.cli.state_files import computed, load_state
+from streameval.cli.states import computed, load_state
 from streameval.cli.terminal import CommandOutput
 from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError

@@ -9,7 +9,7 @@ from typing import Any
 
 from streameval.accumulators.parts import Parts
 from streameval.cli.errors import UsageError
-from streameval.cli.state_files import (
+from streameval.cli.states import (
     check_distinct,
     check_folder,
     check_state_output,

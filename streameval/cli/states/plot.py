@@ -13,7 +13,7 @@ import attrs
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
-from streameval.cli.state_files import check_output, computed, load_state, save_picture
+from streameval.cli.states import check_output, computed, load_state, save_picture
 from streameval.cli.states.show import titles
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.names import nearest

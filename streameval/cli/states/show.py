@@ -14,7 +14,7 @@ from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
 from streameval.cli.slices import refuse_order
-from streameval.cli.state_files import (
+from streameval.cli.states import (
     check_distinct,
     check_output,
     checked,

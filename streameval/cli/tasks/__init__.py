@@ -37,9 +37,9 @@ def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
         case _ if "," in task:
             return partial(_plan_together, task.split(","))
         case "classification":
-            from streameval.cli.tasks.classification import plan
+            from streameval.cli.tasks.predictions import plan_of_classes as plan
         case "paired":
-            from streameval.cli.tasks.paired import plan
+            from streameval.cli.tasks.predictions import plan_of_models as plan
         case "regression":
             from streameval.cli.tasks.numbers import plan_of_regression as plan
         case "catalog":
@@ -51,11 +51,11 @@ def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
         case "ranking":
             from streameval.cli.tasks.ranking import plan
         case "grouped":
-            from streameval.cli.tasks.grouped import plan
+            from streameval.cli.tasks.scores import plan_of_groups as plan
         case "calibration":
-            from streameval.cli.tasks.calibration import plan
+            from streameval.cli.tasks.scores import plan_of_calibration as plan
         case _:  # "binary"
-            from streameval.cli.tasks.curves import plan
+            from streameval.cli.tasks.scores import plan_of_curves as plan
     return plan
 
 

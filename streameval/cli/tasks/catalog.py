@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from streameval.accumulators.catalog import CatalogAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import check_columns, given, has_column, weight_columns
-from streameval.io.columns import Argument, Labels, Numbers
-from streameval.runs.column_types import id_type
+from streameval.io.columns import Argument, Labels, Numbers, id_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:

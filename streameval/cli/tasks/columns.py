@@ -22,17 +22,21 @@ from streameval.io.columns import (
     ScoresByClass,
     Vectors,
     as_text,
+    class_label_type,
     class_number,
+    has_integer_labels,
+    says_truth,
+    says_yes,
     scores_by_class,
 )
 from streameval.io.errors import shown
 from streameval.io.notation import integer_or_text, is_gap, number_or_text
-from streameval.runs.column_types import class_label_type, has_integer_labels, says_truth, says_yes
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
+    from streameval.accumulators.base import Accumulator
     from streameval.cli.options import Options
     from streameval.runs.counting import Plan
     from streameval.runs.sources import RawRow
@@ -406,9 +410,9 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def configured(options: Options, config: type) -> dict[str, Any]:
-    """Return the options that the user set, of those that a configuration has."""
-    names = [field.name for field in attrs.fields(config)]
+def configured(options: Options, accumulator: type[Accumulator[Any, Any]]) -> dict[str, Any]:
+    """Return the options that the user set, of those that an accumulator has."""
+    names = [field.name for field in attrs.fields(accumulator._definition.config)]
     chosen = given(**{name: getattr(options, name, None) for name in names})
     return chosen | ({"budget": None} if chosen.get("budget") == "none" else {})
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streameval.accumulators.mean import MeanAccumulator
-from streameval.accumulators.regression import RegressionAccumulator
+import streameval as se
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
     GAP_HINT,
@@ -16,11 +15,8 @@ from streameval.cli.tasks.columns import (
     maker,
     weight_columns,
 )
-from streameval.configs.mean import MeanConfig
-from streameval.configs.regression import RegressionConfig
-from streameval.io.columns import Argument, FieldType, Numbers, Vectors
+from streameval.io.columns import Argument, FieldType, Numbers, Vectors, value_type
 from streameval.render.text import plural
-from streameval.runs.column_types import value_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -41,9 +37,9 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    chosen = configured(options, RegressionConfig)
+    chosen = configured(options, se.RegressionAccumulator)
     chosen.pop("outputs", None)  # compared with the rows first
-    make = maker(RegressionAccumulator, **chosen)
+    make = maker(se.RegressionAccumulator, **chosen)
     layout = lay_out(options, rows, options.y_pred or ("y_pred",), of_scores=False)
     outputs = _number_of_outputs(layout)
     if options.outputs is not None and len(options.outputs) != outputs:
@@ -93,9 +89,9 @@ def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:
         If the accumulator refuses the options.
     """
     names = options.value or ("value",)
-    chosen = configured(options, MeanConfig)
+    chosen = configured(options, se.MeanAccumulator)
     arrays = ("value",) if len(names) == 1 else names
-    make = maker(MeanAccumulator, None if len(names) == 1 else names, **chosen)
+    make = maker(se.MeanAccumulator, None if len(names) == 1 else names, **chosen)
     check_columns(names, rows)
     weights = weight_columns(options, rows)
     numbers = value_type(options.nan, GAP_HINT)

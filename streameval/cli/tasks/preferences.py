@@ -9,8 +9,7 @@ import attrs
 from streameval.accumulators.preferences import PreferencesAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import check_columns, listed_classes, maker, weight_columns
-from streameval.io.columns import Argument, Texts
-from streameval.runs.column_types import class_label_type, outcome_type
+from streameval.io.columns import Argument, Texts, class_label_type, outcome_type
 from streameval.runs.counting import Plan
 from streameval.runs.slices import ValueCounts
 

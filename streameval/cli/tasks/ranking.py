@@ -20,18 +20,16 @@ from streameval.cli.tasks.columns import (
     given,
     has_column,
 )
-from streameval.configs.measures.names import measure
+from streameval.configs.measures import measure
 from streameval.configs.measures.requested import measured
 from streameval.configs.measures.trec_eval import NAMED_BY_RESULT, TREC_SETS, trec_name, trec_rank
-from streameval.configs.ranking import RankingConfig
 from streameval.errors import BadDataError, InvalidInputError, Named
 from streameval.exact.array_types import Array
-from streameval.io.columns import Argument, FieldType, Flags, Labels, Lists, Numbers, Ranks
+from streameval.io.columns import Argument, FieldType, Flags, Labels, Lists, Numbers, Ranks, id_type
 from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened
 from streameval.render.text import json_line, printable
-from streameval.runs.column_types import id_type
 from streameval.runs.counter import Gathered
 from streameval.runs.counting import Plan
 from streameval.runs.judged_runs import MISSING
@@ -250,7 +248,7 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
 
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
     make = RankingAccumulator if options.like is None else RankingAccumulator.like
-    asked = configured(options, RankingConfig)
+    asked = configured(options, RankingAccumulator)
     asked |= given(name=options.like, measures=_measures(options))
     asked.pop("per_query", None)  # prints the values, without keeping them
     return partial(make, **asked, **given(per_query=options.compare or None))

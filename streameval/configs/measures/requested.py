@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.measures.names import (
+from streameval.configs.measures import (
     NO_PARAMETERS,
     Measure,
     measure,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from streameval.configs.measures.names import Measure, measure
+from streameval.configs.measures import Measure, measure
 from streameval.errors import InvalidInputError
 
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

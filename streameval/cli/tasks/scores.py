@@ -1,4 +1,4 @@
-"""Curves of scores: from options and first rows to a plan."""
+"""Curves, areas within groups and calibration of scores: from options and rows to a plan."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.curve import PRCurveSketch
+import streameval as se
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
@@ -15,6 +15,7 @@ from streameval.cli.tasks.columns import (
     check_one_column,
     check_positive,
     configured,
+    has_column,
     ignored_label,
     label_type,
     lay_out,
@@ -29,9 +30,7 @@ from streameval.cli.tasks.columns import (
     weight_columns,
     with_names,
 )
-from streameval.configs.curve import CurveConfig
-from streameval.io.columns import Argument, FieldType, Labels, Numbers
-from streameval.runs.column_types import has_integer_labels
+from streameval.io.columns import Argument, FieldType, Labels, Numbers, has_integer_labels, id_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -40,10 +39,11 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import RawRow
 
+
 _COMPARED_BY = " --measures roc_auc without --task"
 
 
-def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
+def plan_of_curves(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns, the classes and the configuration.
 
     Raises
@@ -146,7 +146,7 @@ def _planned(
     """Combine the columns and the configuration of the sketch."""
     ignored = ignored_label(options, truth)
     read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
-    make = maker(PRCurveSketch, **configured(options, CurveConfig) | read)
+    make = maker(se.PRCurveSketch, **configured(options, se.PRCurveSketch) | read)
     columns = (Argument("y_true", layout.label, truth), score, *weight_columns(options))
     is_bounded = options.budget != "none"
     return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)
@@ -165,3 +165,64 @@ def _truth_type(options: Options, layout: TaskColumns) -> FieldType:
     if options.pos_label is not None and not isinstance(label, list):
         return Labels(integers=has_integer_labels("auto", label))
     return presence_type(layout, "name the positive one of two labels with --pos-label")
+
+
+def plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns and the classes.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    check_one_column(options, "y_true")
+    has_only_scores = has_column("y_score", rows) and not has_column("y_prob", rows)
+    usual = ("y_score",) if has_only_scores else ("y_prob",)
+    layout = lay_out(options, rows, options.y_score or usual, of_scores=True)
+    classes = score_classes(options, layout)
+    names = layout.prediction
+    if classes is None:
+        truth = presence_type(layout, "0 and 1 are needed, or a probability for each class")
+        probability: FieldType = Numbers()
+    else:
+        truth = label_type(layout, layout.label, classes)
+        probability = vector_type(layout, names, classes, integers=False)
+    read = {"classes": with_names(options, classes), "ignore_label": ignored_label(options, truth)}
+    make = maker(se.CalibrationAccumulator, **configured(options, se.CalibrationAccumulator) | read)
+    columns = (
+        Argument("y_true", layout.label, truth),
+        Argument("y_prob", names, probability),
+        *weight_columns(options),
+    )
+    notes = note_of_classes(options, classes, names)
+    return Plan(make, columns, options.max_bad, notes, is_bounded=True)
+
+
+def plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or no group column was named.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    if options.group is None:
+        raise UsageError("--task grouped needs --group, the column of the group.")
+    if options.budget == "none":
+        raise UsageError("--budget none is for curves; groups share a number of bins.")
+    check_one_column(options, "y_true", "y_score")
+    layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
+    make = maker(se.GroupedAUC, **configured(options, se.GroupedAUC))
+    groups = [row[options.group] for row in rows if row.get(options.group) is not None]
+    group = id_type(groups, " as the first groups are", longest=256)
+    columns = (
+        Argument("y_true", layout.label, presence_type(layout, "0 and 1 are needed")),
+        Argument("y_score", layout.prediction, Numbers()),
+        Argument("group", (options.group,), group),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad)

@@ -1,0 +1,358 @@
+"""Predictions of one model, or of several on the same rows: from options and rows to a plan."""
+
+from __future__ import annotations
+
+import shlex
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+import streameval as se
+from streameval.cli.argument_values import NamedTexts
+from streameval.cli.errors import UsageError
+from streameval.cli.options import option_text, refuse
+from streameval.cli.tasks.columns import (
+    GAP_HINT,
+    TaskColumns,
+    check_columns,
+    check_one_column,
+    check_positive,
+    configured,
+    given,
+    has_column,
+    is_integer_text,
+    label_type,
+    lay_out,
+    listed_classes,
+    maker,
+    n_classes,
+    note_of_classes,
+    read_label,
+    refuse_order,
+    refuse_two_models,
+    typed_label,
+    vector_type,
+    weight_columns,
+    with_names,
+)
+from streameval.configs.paired import VALUES
+from streameval.errors import InvalidInputError
+from streameval.io.columns import Argument, Numbers, has_integer_labels, says_truth, value_type
+from streameval.runs.counting import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from streameval.accumulators.base import Accumulator
+    from streameval.cli.options import Options
+    from streameval.cli.tasks.columns import TaskColumns
+    from streameval.runs.sources import RawRow
+
+
+def plan_of_classes(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns, the classes and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    prediction, of_scores = _predictions(options, rows)
+    layout = lay_out(options, rows, prediction, of_scores=of_scores)
+    make, classes, positive = _choose(se.ConfusionAccumulator, options, layout)
+    columns = (
+        Argument("y_true", layout.label, label_type(layout, layout.label, classes)),
+        _prediction_column(layout, classes, positive, "y_pred"),
+        *weight_columns(options),
+    )
+    counted = layout.label if layout.multilabel else layout.prediction
+    notes = note_of_classes(options, classes, counted)
+    return Plan(make, columns, options.max_bad, notes, is_bounded=True)
+
+
+def _choose(
+    accumulator: type[Accumulator[Any, Any]],
+    options: Options,
+    *layouts: TaskColumns,
+    make: Callable[..., Any] | None = None,
+) -> tuple[Callable[[], Any], Any, int]:
+    """Choose the classes and the configuration, for predictions in one or more layouts.
+
+    Returns
+    -------
+    make : callable
+        Makes an accumulator of the class.
+    classes : int, tuple of int, tuple of str, or "auto"
+    positive : int
+        The index of the positive one of two classes.
+    """
+    for layout in layouts:
+        _check_options(options, layout)
+    first = layouts[0]
+    classes = _classes(options, first)
+    if classes == "auto":
+        for layout in layouts:
+            _refuse_fractions(layout)
+    configuration = configured(options, accumulator) | _labels(options, classes, first)
+    made = maker(make or accumulator, **configuration | {"classes": with_names(options, classes)})
+    positive = _positive_index(classes, configuration)
+    for layout in layouts:
+        _refuse_two_models(options, layout, classes, positive)
+    return made, classes, positive
+
+
+def _predictions(options: Options, rows: Sequence[RawRow]) -> tuple[tuple[str, ...], bool]:
+    """Choose the columns of the predictions, and tell whether they are scores."""
+    if options.y_score is not None:
+        return options.y_score, True
+    if options.y_pred is None and not has_column("y_pred", rows) and has_column("y_score", rows):
+        return ("y_score",), True
+    return options.y_pred or ("y_pred",), False
+
+
+def _check_options(options: Options, layout: TaskColumns) -> None:
+    """Refuse options that would be ignored."""
+    of_scores = {
+        "--threshold": options.threshold,
+        "--scores": options.scores,
+        "--top-k": options.top_k,
+    }
+    option = next((name for name, value in of_scores.items() if value is not None), None)
+    if not layout.of_scores and option is not None:
+        raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
+    if not layout.multilabel:
+        check_one_column(options, "y_true", "y_pred", unless=", unless --multilabel is given")
+
+
+def _refuse_fractions(layout: TaskColumns) -> None:
+    """Refuse fractions as observed labels, and say what the numbers might be."""
+    for name in (*layout.label, *layout.prediction):
+        value = layout.row[name]
+        if isinstance(value, float) and value != value // 1:
+            raise UsageError(
+                f"`{name}` holds fractions, {value!r}, which are not labels; --task regression "
+                "compares numbers, and --y-score names a score."
+            )
+
+
+def _refuse_two_models(options: Options, layout: TaskColumns, classes: Any, positive: int) -> None:
+    """Refuse two named columns for two classes if they are not the probabilities of both."""
+    is_of_two = layout.of_scores and len(layout.prediction) == 2 and n_classes(classes) == 2
+    if is_of_two and not layout.multilabel:
+        label = positive if isinstance(classes, int) else classes[positive]
+        refuse_two_models(options, layout, label)
+
+
+def _classes(options: Options, layout: TaskColumns) -> Any:
+    """Choose the classes: the typed ones, or the classes of the first row.
+
+    Returns
+    -------
+    int, tuple of int, tuple of str, or "auto"
+    """
+    if isinstance(options.classes, tuple):
+        return listed_classes(options.classes)
+    if isinstance(options.classes, int):
+        return options.classes
+    if layout.multilabel:
+        width = layout.width(layout.label)
+        if width is None:
+            name = layout.label[0]
+            raise UsageError(f"--multilabel needs a list of 0 and 1, or columns, in `{name}`.")
+        return width
+    if not layout.of_scores:
+        return "auto"
+    return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
+
+
+def _labels(options: Options, classes: Any, layout: TaskColumns) -> dict[str, Any]:
+    """Read the options that are labels."""
+    integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
+    _check_positive(options, layout, classes, integers=integers)
+    return given(
+        pos_label=read_label(
+            typed_label(options, options.pos_label), "--pos-label", integers=integers
+        ),
+        ignore_label=read_label(
+            typed_label(options, options.ignore_label), "--ignore-label", integers=integers
+        ),
+    )
+
+
+def _check_positive(options: Options, layout: TaskColumns, classes: Any, *, integers: bool) -> None:
+    """Refuse a positive label that is text, as in the file, unless the classes are listed."""
+    typed, label = options.pos_label, layout.first_label
+    is_text = isinstance(label, str) and not (is_integer_text(label) or says_truth(label))
+    if typed is None or classes != 2 or not (integers and is_text) or layout.multilabel:
+        return
+    check_positive(options, layout)
+    raise UsageError(
+        f"--pos-label {shlex.quote(typed)} needs the labels listed: add "
+        f"{layout.classes_to_type(typed)}."
+    )
+
+
+def _positive_index(classes: Any, configuration: dict[str, Any]) -> int:
+    """Find the column of the positive one of two classes, by default the second."""
+    if "pos_label" not in configuration:
+        return 1
+    labels = range(classes) if isinstance(classes, int) else classes
+    return labels.index(configuration["pos_label"])
+
+
+def _prediction_column(layout: TaskColumns, classes: Any, positive: int, array: str) -> Argument:
+    """Read the predictions as an array of the accumulator: labels, or scores.
+
+    With a score for each of two classes, the score of the `positive` one counts.
+    """
+    names = layout.prediction
+    if not layout.of_scores:
+        return Argument(array, names, label_type(layout, names, classes))
+    is_binary = n_classes(classes) == 2 and not layout.multilabel
+    if is_binary and layout.width(names) is None:
+        return Argument(array, names, Numbers())
+    field_type = vector_type(layout, names, classes, integers=False)
+    return Argument(array, names, field_type, positive if is_binary else None)
+
+
+def plan_of_models(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns, the classes and the configuration; all models are read alike.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    if options.versus is None:
+        raise UsageError("--task paired needs --versus, the predictions of the other model.")
+    if options.task != "values":
+        refuse(options, ["value", "nan"], "is for --task values")
+    of_models = _OF_TASKS.get(options.task, _plan_of_classes)
+    try:
+        return of_models(options, rows, options.versus)
+    except InvalidInputError as error:
+        raise error.renamed("models", "versus") from None
+
+
+def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
+    """Choose the columns of models of classes."""
+    names, of_scores = _predictions(options, rows)
+    others = others_of(options, names, "y_score" if of_scores else "y_pred")
+    a = lay_out(options, rows, names, of_scores=of_scores, also=versus)
+    if a.prediction != names:
+        refuse_order(names, a.prediction, "--versus")
+    layouts = [a]
+    layouts += (attrs.evolve(a, prediction=one, has_class_columns=False) for one in others)
+    make, classes, positive = _choose(se.Paired, options, *layouts, make=_maker(names, others))
+    columns = (
+        Argument("y_true", a.label, label_type(a, a.label, classes)),
+        *(
+            _prediction_column(layout, classes, positive, array)
+            for layout, array in zip(layouts, _arrays(names, others), strict=True)
+        ),
+        *weight_columns(options),
+    )
+    counted = a.label if a.multilabel else a.prediction
+    notes = (
+        *note_of_classes(options, classes, counted),
+        *_note_of_positive(options, a, classes, positive),
+    )
+    return Plan(make, columns, options.max_bad, notes)
+
+
+def others_of(options: Options, names: tuple[str, ...], option: str) -> list[tuple[str, ...]]:
+    """List the columns of each other model: one, where that of A is one.
+
+    Raises
+    ------
+    UsageError
+        If a model is named twice.
+    """
+    versus = options.versus or ()
+    others: list[tuple[str, ...]] = [(name,) for name in versus] if len(names) == 1 else [versus]
+    if names in others:
+        raise UsageError(f"--versus is the column of {option_text(option)} itself.")
+    for at, one in enumerate(others):
+        if one in others[:at]:
+            raise UsageError(f"--versus has the column {','.join(one)!r} twice.")
+    return others
+
+
+def _maker(names: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> Callable[..., Any]:
+    """Choose what counts two models, or the pairs of more."""
+    if len(others) == 1:
+        return se.Paired
+    return partial(se.Paired.of_models, [*names, *(name for (name,) in others)])
+
+
+def _arrays(names: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+    """Name the arrays that an update takes: those of two models, or a column of each."""
+    if len(others) == 1:
+        return "y_pred_a", "y_pred_b"
+    return (*names, *(name for (name,) in others))
+
+
+def _note_of_positive(
+    options: Options, layout: TaskColumns, classes: Any, positive: int
+) -> tuple[str, ...]:
+    """Name the positive one of two classes, unless it is 1, as usual."""
+    if layout.multilabel or classes == "auto" or n_classes(classes) != 2:
+        return ()
+    label = positive if isinstance(classes, int) else classes[positive]
+    if isinstance(options.classes, NamedTexts):
+        label = options.classes.names[positive]
+    return () if label == 1 else (f"per-class metrics are for class {label}.",)
+
+
+def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
+    """Choose the columns of models of numbers."""
+    of_classes = ("y_score", "classes", "multilabel", "threshold", "scores", "pos_label")
+    refuse(options, (*of_classes, "ignore_label"), "cannot be used with --task regression")
+    check_one_column(options, "y_true", "y_pred")
+    pred = options.y_pred or ("y_pred",)
+    others = others_of(options, pred, "y_pred")
+    layout = lay_out(options, rows, pred, of_scores=False, also=versus)
+    measures = given(measures=options.measures, budget=options.budget)
+    make = maker(_maker(pred, others), classes=None, **measures)
+    columns = (
+        Argument("y_true", layout.label, Numbers()),
+        *(
+            Argument(array, names, Numbers())
+            for array, names in zip(_arrays(pred, others), (pred, *others), strict=True)
+        ),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad)
+
+
+def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
+    """Choose the columns of values of models, which have no truth."""
+    of_truth = ("y_true", "y_pred", "y_score", "classes", "multilabel", "threshold", "scores")
+    why = "cannot be used with --task values and --versus"
+    refuse(options, (*of_truth, "pos_label", "ignore_label", "budget"), why)
+    if tuple(options.measures or ()) not in {(one,) for one in VALUES}:
+        raise UsageError(
+            "--task values with --versus needs --measures loss, if lower values are better, or "
+            "--measures score, if higher ones are."
+        )
+    check_one_column(options, "value")
+    value = options.value or ("value",)
+    others = others_of(options, value, "value")
+    check_columns([*value, *versus], rows)
+    weights = weight_columns(options, rows)
+    chosen = given(measures=options.measures, nan=options.nan)
+    make = maker(_maker(value, others), classes=None, **chosen)
+    arrays = _arrays(value, others)
+    columns = (
+        Argument(array, names, value_type(options.nan, GAP_HINT))
+        for array, names in zip(arrays, (value, *others), strict=True)
+    )
+    return Plan(make, (*columns, *weights), options.max_bad)
+
+
+_OF_TASKS = {"regression": _plan_of_numbers, "values": _plan_of_values}
