@@ -59,7 +59,11 @@ def evaluate(options: Options) -> CommandOutput:
         with Team(n_jobs - 1) as team:
             team.start_for(total_size(options.files))
             return compared(options, systems, team)
-    with closing(source_of(options)) as source, Team(n_jobs - 1) as team, advice_on_files(options):
+    with (
+        closing(source_of(options)) as source,
+        Team(n_jobs - 1) as team,
+        advice_on_files(options, source),
+    ):
         team.start_for(total_size(options.files))
         run = EvalRun(source, options, team)
         return gathered_if_scattered(source, lambda: _evaluated(task, run))

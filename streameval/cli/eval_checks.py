@@ -63,12 +63,17 @@ _NOT_OF_RUNS = {
 
 
 @contextmanager
-def advice_on_files(options: Options) -> Iterator[None]:
-    """Say in errors about files of the wrong sort what to do."""
+def advice_on_files(options: Options, source: BlockSource) -> Iterator[None]:
+    """Say in errors about rows, and about files of the wrong sort, what to do."""
     try:
         yield
     except BadDataError as error:
-        advice = _advice(error, options)
+        totals = source.totals().items()
+        found = (left for at, left in totals if str(error).startswith(f"{at}: "))
+        said = "".join(
+            f" It looks like a total; use `--where {shlex.quote(one)}`." for one in found
+        )
+        advice = said or _advice(error, options)
         if not advice:
             raise
         raise BadDataError(f"{error.told(option_words)}{advice}") from None

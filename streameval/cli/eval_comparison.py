@@ -207,7 +207,7 @@ def _verdicts(comparison: ModelComparison, reporting: Reporting) -> Iterator[Not
 
 def _system(options: Options, team: Team) -> tuple[Any, Slices | None, list[Note]]:
     """Count a system, all its queries and slices of them, and name its file in notes."""
-    with closing(source_of(options)) as source, advice_on_files(options):
+    with closing(source_of(options)) as source, advice_on_files(options, source):
         run = EvalRun(source, options, team)
         held = gathered_if_scattered(source, lambda: _counted(run))
     file = name_of(options.files[0])

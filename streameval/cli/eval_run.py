@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
 
@@ -135,8 +136,12 @@ class EvalRun:
             *(*plan.notes, *_columns_left(held, options), *_choice(slices)),
             *(*_zones(tally, options), *source.left(), *source.remarks()),
         )
+        totals = [
+            Note("warning", f"{at}: looks like a total; --where {shlex.quote(left)} leaves it out.")
+            for at, left in source.totals(options.row_filter).items()
+        ]
         heading, origin, notes = _what_was_read(tally, remarks, options)
-        return CountedFiles(total, slices, heading, origin | source.origin(), notes)
+        return CountedFiles(total, slices, heading, origin | source.origin(), (*totals, *notes))
 
     def with_models(self) -> Self:
         """Find the models that are compared in a separate pass, unless they are given."""

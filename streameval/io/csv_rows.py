@@ -18,7 +18,16 @@ from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
 from streameval.io.columns import Argument, Numbers, has_decimal_comma, hint_of
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
-from streameval.io.lines import LONGEST_LINE, Piece, RowEnds, is_text, is_utf8, pieces, text_of
+from streameval.io.lines import (
+    LONGEST_LINE,
+    Piece,
+    RowEnds,
+    is_text,
+    is_utf8,
+    n_newlines,
+    pieces,
+    text_of,
+)
 from streameval.io.notation import (
     OPTION,
     UTF8,
@@ -41,6 +50,11 @@ _POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
 _LIST = re.compile(r"\s*[+-]?[0-9]+(,\s*[+-]?[0-9]+){2,}\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*")
 _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
+_TOTAL = re.compile(
+    r"\s*(?:(?:grand|sub)[ -]?)?totals?(?: g[eé]n[eé]ral)?:?\s*|\s*(?:sum|summe|suma|overall|"
+    r"gesamt(?:summe|ergebnis|wert)?|insgesamt|average|mean|durchschnitt|mittelwert):?\s*",
+    re.IGNORECASE,
+)
 
 # The known delimiters, each with the option that reads such a file.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
@@ -183,6 +197,31 @@ class CsvBlock:
             texts = dict.fromkeys(one.removeprefix("--na ") for one in found["--na"])
             found["--na"] = [f"--na {','.join(texts)}"]
         return [min(options, key=len) for _, options in sorted(found.items())]
+
+    def total(self, first: CsvBlock) -> tuple[int, Mapping[str, Any], str] | None:
+        """Return the line and cells of a last row like a total, and the column that shows it.
+
+        A cell says so, where none of the first rows does; or one is empty, where none of them is,
+        and all other cells are numbers larger than theirs.
+        """
+        before, _, data = self.data.rstrip(b"\r\n").rpartition(b"\n")
+        row = next(attrs.evolve(self, data=data).rows(), {})
+        named = [name for name, cell in row.items() if _TOTAL.fullmatch(str(cell))]
+        empty = [name for name, cell in row.items() if cell is None]
+        looks = named or 0 < len(empty) < len(row)
+        others = [one for one in islice(first.rows(), _FIRST_ROWS if looks else 0) if one != row]
+        if len(others) < 2:
+            return None
+        named = [name for name in named if all(one[name] != row[name] for one in others)]
+        empty = [name for name in empty if all(one[name] is not None for one in others)]
+        if not named and any(
+            not _is_larger(cell, [one[name] for one in others])
+            for name, cell in row.items()
+            if cell is not None
+        ):
+            return None
+        line = self.first_line + n_newlines(before) + len(before[:1])
+        return next(((line, row, name) for name in (*named, *empty)), None)
 
     def _misfit(self, row: list[str], line: int) -> str | None:
         if len(row) == len(self.header):
@@ -353,6 +392,11 @@ def _other_delimiters(line: str, delimiter: str) -> list[str]:
         for other in _DELIMITERS
         if other in line and all(map(str.isprintable, line.split(other)))
     ]
+
+
+def _is_larger(cell: Any, others: Sequence[Any]) -> bool:
+    """Whether all of these are numbers, of which the first is the largest."""
+    return all(isinstance(one, int | float) for one in (cell, *others)) and cell > max(others)
 
 
 def _is_spaced(names: Sequence[str]) -> bool:

@@ -30,6 +30,7 @@ _DATE = re.compile(
     r"(?:[T\s,]+(?P<hour>[0-9]{1,2})(?P<rest>:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)"
     r"\s*(?P<half>[AaPp][Mm])?)?"
 )
+_UNIT = re.compile(r"[+-]?[0-9][0-9.,]*\s*(?P<unit>[^\W\d_]+|\N{BLACK STAR}+)")
 _GROUPS = (
     (",", re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")),
     (".", re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+|[+-]?[0-9]{1,3}(?:\.[0-9]{3}){2,}")),
@@ -184,7 +185,14 @@ def advice(cell: str) -> str:
     for mark, form in _GROUPS:
         if form.fullmatch(text):
             return f" (--thousands {mark} reads such numbers)"
-    return ""
+    found = _UNIT.fullmatch(text)
+    return "" if found is None else _without_unit(found["unit"])
+
+
+def _without_unit(unit: str) -> str:
+    """Name the command that leaves out a unit behind numbers; its plural may end with s."""
+    either = f"{unit[:-1]}s?" if unit.endswith("s") else unit
+    return f" (sed -E 's/([0-9]) *{either}/\\1/g' leaves numbers without units)"
 
 
 def _given(check: Callable[[Any], Any]) -> Any:

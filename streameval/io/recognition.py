@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import codecs
+import re
+import shlex
 
 from streameval.errors import BadDataError, Named
 from streameval.io.streams import opened
@@ -11,35 +13,60 @@ from streameval.states.type_ids import MAGIC
 PARQUET_MAGIC = b"PAR1"
 
 _MAX_LINE = 1000
-_UTF_16 = ("is UTF-16; save it as UTF-8.",)
-_WORKBOOK = ("is a ZIP archive, or a workbook; unpack it, or export it as CSV.",)
-_FOREIGN: dict[bytes, tuple[object, ...]] = {
+_MAX_HEAD = 4096
+_UTF_16 = "is UTF-16; `iconv -f UTF-16 -t UTF-8 {file} > log.csv` writes UTF-8."
+_WORKBOOK = (
+    "is a workbook; save its sheet as CSV, or `soffice --headless --convert-to csv {file}` does."
+)
+_FOREIGN: dict[bytes, str] = {
     codecs.BOM_UTF16_LE: _UTF_16,
     codecs.BOM_UTF16_BE: _UTF_16,
-    MAGIC: ("is a state, not a log; `streameval show` reads it.",),
-    PARQUET_MAGIC: ("is a Parquet file; ", Named("format", "parquet"), " reads it."),
-    b"ARROW1\0": ("is an Arrow file; save it as Parquet.",),
-    b"SQLite format 3\0": ("is a SQLite database; export the table as CSV.",),
-    b"PK\x03\x04": _WORKBOOK,
-    b"Obj\x01": ("is an Avro file; save it as Parquet or JSON lines.",),
-    b"\0": ("begins with a NUL byte; it is not text.",),
-    b"\x93NUMPY": ("is a NumPy file; save it as CSV.",),
+    MAGIC: "is a state, not a log; `streameval show` reads it.",
+    b"ARROW1\0": "is an Arrow file; save it as Parquet.",
+    b"SQLite format 3\0": (
+        "is a SQLite database; `sqlite3 -csv -header {file} 'SELECT ...' > log.csv` writes CSV."
+    ),
+    b"\xd0\xcf\x11\xe0": _WORKBOOK,
+    b"PK\x03\x04": "is a ZIP archive; `unzip -p {file} | streameval eval -` reads a file in it.",
+    b"Obj\x01": "is an Avro file; save it as Parquet or JSON lines.",
+    b"\0": "begins with a NUL byte; it is not text.",
+    b"\x93NUMPY": "is a NumPy file; save it as CSV.",
 }
+_IN_WORKBOOKS = (b"[Content_Types].xml", b"opendocument")
+_PIPED = "| streameval eval - --delimiter '|'` reads it."
+_DRAWN = {
+    rb"-\[ RECORD 1 \]": "`psql -X --csv -c 'SELECT ...' > log.csv` writes CSV.",
+    rb" .* \| .*\r?\n-+(?:\+-+)+\s": f"`grep '|' {{file}} {_PIPED}",
+    rb"(?:\+-[-+]*\+\s*)?\| .*\|\s*[|+][-: |+]+[|+]\s": (
+        rf"`sed -n '/---/d; s/^ *| \(.*\) | *$/\1/p' {{file}} {_PIPED}"
+    ),
+}
+"""How tables begin that psql and others draw for people, and what makes CSV of them."""
 
 
 def check_is_text(head: bytes, source: str) -> None:
-    """Refuse a file whose first bytes are not UTF-8 text.
+    """Refuse a file whose first bytes are not rows of text.
 
     Raises
     ------
     BadDataError
         If the file has another known type; the message says how to read it.
     """
-    for magic, advice in _FOREIGN.items():
-        if head.startswith(magic):
-            raise BadDataError(f"{source}: ", *advice)
+    head = head[:_MAX_HEAD]
+    if head.startswith(PARQUET_MAGIC):
+        raise BadDataError(
+            f"{source}: is a Parquet file; ", Named("format", "parquet"), " reads it."
+        )
+    advice = next((said for magic, said in _FOREIGN.items() if head.startswith(magic)), "")
+    if any(name in head for name in _IN_WORKBOOKS) and advice:
+        advice = _WORKBOOK
     if head[1:2] == b"\0":
-        raise BadDataError(f"{source}: ", *_UTF_16)
+        advice = advice or _UTF_16
+    if head[:1] in (b" ", b"-", b"+", b"|"):
+        found = (said for form, said in _DRAWN.items() if re.match(form, head))
+        advice = "".join(f"is a table drawn for people; {said}" for said in found)
+    if advice:
+        raise BadDataError(f"{source}: {advice.replace('{file}', shlex.quote(source))}")
 
 
 def log_type_of(path: str) -> str | None:

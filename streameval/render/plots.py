@@ -28,13 +28,23 @@ _MIN_POINTS = 4.5
 _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
-def new_axes(side: float | None = None) -> Axes:
-    """Make the axes of a new figure, of the default size or a square of some inches."""
+def axes_on(ax: Axes | None, side: float | None = None) -> Axes:
+    """Return some axes, or make those of a new figure, of the default size or a square in inches.
+
+    Raises
+    ------
+    InvalidInputError
+        If `ax` is something else.
+    """
     try:
-        from matplotlib import pyplot  # noqa: PLC0415
+        from matplotlib import axes, pyplot  # noqa: PLC0415
     except ImportError as error:
         message = 'a picture needs matplotlib: pip install "streameval[plot]".'
         raise ImportError(message) from error
+    if isinstance(ax, axes.Axes):
+        return ax
+    if ax is not None:
+        raise InvalidInputError(f"must be axes of matplotlib, got {ax!r:.60}", argument="ax")
     size = None if side is None else (side * 1.15, side)
     return pyplot.subplots(layout="constrained", figsize=size)[1]
 
@@ -43,7 +53,7 @@ def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Ax
     """Draw a matrix with names and counts where they fit, coloured by count or share of a row."""
     n_classes = len(block.labels)
     side = 2.0 + 0.3 * min(n_classes, _MAX_NAMED) if n_classes > _ROOMY else None
-    axes: Axes = new_axes(side) if ax is None else ax
+    axes: Axes = axes_on(ax, side)
     shades = block.row_shares() if normalize else block.counts
     if shades.size:
         image = axes.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
@@ -84,7 +94,7 @@ def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
     curves, (curve, area) = block.curves, block.lines[""]
     if curve is None:
         raise InvalidInputError("needs examples of both classes", argument="plot")
-    axes = new_axes() if ax is None else ax
+    axes = axes_on(ax)
     several = axes.has_data()
     name = f"{curves.area} {area:.4f}" if curves.area else ""
     if label is not None:
@@ -122,7 +132,7 @@ def reliability(
 
     `bars` sets the look of the bars of a single diagram, and `line` the name of the line.
     """
-    axes = new_axes() if ax is None else ax
+    axes = axes_on(ax)
     top = diagram.top if label is None else max(diagram.top, axes.get_xlim()[1] * axes.has_data())
     if label is None:
         if diagram.share is not None:
@@ -143,7 +153,7 @@ def reliability(
 
 def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
     """Draw the scores of both classes."""
-    axes = new_axes() if ax is None else ax
+    axes = axes_on(ax)
     for share, name in ((shares.positives, "positives"), (shares.negatives, "negatives")):
         axes.stairs(share, shares.edges, label=name if label is None else f"{label}: {name}")
     axes.set(xlabel="score", ylabel="share of the class", title="Scores by class")
@@ -161,7 +171,7 @@ def spread(
     label: str | None,
 ) -> Axes:
     """Draw how the AUCs of groups are spread, given bars and their edges, and their mean."""
-    axes = new_axes() if ax is None else ax
+    axes = axes_on(ax)
     of_one = label is None
     steps = axes.stairs(*bars, fill=of_one, alpha=0.6 if of_one else 1.0, label=label)
     colour = steps.get_facecolor() if of_one else steps.get_edgecolor()
@@ -191,7 +201,7 @@ def dots(
     Numbers already on the axes keep their rows; `is_share` tells whether the number of a name
     lies in [0, 1].
     """
-    axes = new_axes() if ax is None else ax
+    axes = axes_on(ax)
     drawn = len(axes.containers)
     names = [tick.get_text() for tick in axes.get_yticklabels()] if drawn else []
     names += [name for name in readings if name not in names]
@@ -268,7 +278,7 @@ def over_time(figure: Figure, metric: str, lines: Sequence[TimeLine], level: flo
 
 def time_lines(ax: Axes | None, metric: str, lines: Sequence[TimeLine], level: float) -> Axes:
     """Draw lines over time on some axes; the first has intervals."""
-    axes = new_axes() if ax is None else ax
+    axes = axes_on(ax)
     first, *others = lines
     (drawn,) = axes.plot(first.middles, first.values, marker="o", markersize=3, label=first.name)
     _add_intervals(axes, first, drawn.get_color(), level)

@@ -272,22 +272,22 @@ class Ranking(Result, Mapping[str, Bounded]):
         return self._measure("mrr")
 
     @property
-    def ndcg(self) -> Mapping[int, Bounded]:
-        """The mean normalized discounted cumulative gain, by cutoff."""
+    def ndcg(self) -> Mapping[int | None, Bounded]:
+        """The mean normalized discounted cumulative gain, by cutoff; None if there is none."""
         return self._by_cutoff("ndcg")
 
     @property
-    def precision(self) -> Mapping[int, Bounded]:
+    def precision(self) -> Mapping[int | None, Bounded]:
         """The mean precision, by cutoff."""
         return self._by_cutoff("p")
 
     @property
-    def recall(self) -> Mapping[int, Bounded]:
+    def recall(self) -> Mapping[int | None, Bounded]:
         """The mean recall, by cutoff."""
         return self._by_cutoff("r")
 
     @property
-    def hit(self) -> Mapping[int, Bounded]:
+    def hit(self) -> Mapping[int | None, Bounded]:
         """The share of queries with a relevant document, by cutoff."""
         return self._by_cutoff("hit")
 
@@ -672,11 +672,11 @@ class Ranking(Result, Mapping[str, Bounded]):
             raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
         return self[name]
 
-    def _by_cutoff(self, family: str) -> Mapping[int, Bounded]:
+    def _by_cutoff(self, family: str) -> Mapping[int | None, Bounded]:
         return {
             item.cutoff: self._values[index]
             for index, item in enumerate(self._config.parsed)
-            if item.family == family and item.cutoff is not None and item.level is None
+            if item.family == family and item.level is None
         }
 
     def _interval(self, index: int, z: float) -> Interval:

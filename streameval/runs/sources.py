@@ -48,6 +48,10 @@ class BlockSource(ABC):
     def remarks(self) -> list[str]:
         """Return notes."""
 
+    def totals(self, where: RowFilter | None = None) -> dict[str, str]:  # noqa: ARG002
+        """Return conditions that leave out last rows which look like totals, by file and line."""
+        return {}
+
     def origin(self) -> dict[str, Any]:
         """Return entries of the JSON object."""
         return {}
@@ -87,6 +91,8 @@ class RowFiles(BlockSource):
         self._advice = advice
         self._left: dict[str, str] = {}  # by file, since two passes find the same
         self._found: dict[str, str] = {}
+        self._totals: dict[str, tuple[int, RawRow, str]] = {}
+        self._read: Any = ()  # the first and the latest block of a file
 
     def blocks(self) -> Iterator[Block]:
         """Cut the files into blocks.
@@ -99,6 +105,7 @@ class RowFiles(BlockSource):
         return chain.from_iterable(map(self._blocks, self._files, partitions_of(self._files)))
 
     def _blocks(self, file: str, partition: Partition) -> Iterator[Block]:
+        self._read = ()
         try:
             found = read_blocks(file, self._form, may_be_cut=self._skips, dialect=self._dialect)
             for block in with_partition(found, partition):
@@ -107,7 +114,9 @@ class RowFiles(BlockSource):
                 else:
                     if found_in := getattr(block, "found", ""):
                         self._found[block.source] = found_in
+                    self._read = (*self._read[:1], block)
                     yield block
+            self._look_for_total()
         except CutShortError as error:
             said = f"{error.source}: {error.what}{MAYBE_PARTIAL}{self._advice}."
             raise BadDataError(said) from None
@@ -115,6 +124,24 @@ class RowFiles(BlockSource):
     def left(self) -> list[str]:
         """Name the files whose last lines were left."""
         return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
+
+    def totals(self, where: RowFilter | None = None) -> dict[str, str]:
+        """Return conditions that leave out last rows which look like totals, by file and line.
+
+        Those that the filter leaves out are none of them.
+        """
+        self._look_for_total()
+        return {
+            f"{name}, line {line}": f"{column}!={'' if row[column] is None else row[column]}"
+            for name, (line, row, column) in self._totals.items()
+            if where is None or where.keeps(Fields(row))
+        }
+
+    def _look_for_total(self) -> None:
+        """Look at the last row that has been read of a table of text."""
+        first, last = self._read[:1], self._read[-1:]
+        if last and hasattr(last[0], "total") and (total := last[0].total(*first)):
+            self._totals[last[0].source] = total
 
     def remarks(self) -> list[str]:
         """Say what the first rows have shown of the dialect, of one file for all that are alike."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from offenders import each
 
@@ -165,6 +167,52 @@ def test_files_that_are_alike_are_told_once(folder, call):
         f"streameval: note: log0.csv and 3 more: read with the delimiter ';' and {read}",
         "streameval: note: log4.csv: read with the delimiter '|', as the first rows show.",
     ]
+
+
+@each(
+    ("last", "condition"),
+    [
+        ("Total,6,6", "id!=Total"),
+        ("Grand total,6,7", "id!=Grand total"),
+        ('"Summe",6,7', "id!=Summe"),
+        ("Total général,6,7", "id!=Total général"),
+        ("average,2,2", "id!=average"),
+        (",6,7", "id!="),
+    ],
+)
+def test_last_row_that_looks_like_a_total_is_told(last, condition, folder, call):
+    (folder / "log.csv").write_text(f"id,y_true,y_pred\na,1,1\nb,2,2\nc,3,4\n{last}\n")
+    task = ("--task", "regression")
+    warning = f"looks like a total; --where {shlex.quote(condition)} leaves it out."
+    assert (
+        call("eval", "log.csv", *task).err == f"streameval: warning: log.csv, line 5: {warning}\n"
+    )
+    done = call("eval", "log.csv", *task, "--where", condition, "--json")
+    assert (done.err, done.json["n"]) == ("", 3)
+
+
+@each(
+    "rows",
+    [
+        "Total,1,1\nb,2,2\nTotal,3,3",
+        ",1,1\nb,2,2\n,4,4",
+        "a,1,1\nb,2,2\n,2,3",
+        "a,1,1\nb,2,2\ntotalled,3,3",
+        "a,1,1\nTotal,3,3",
+        'a,1,1\nb,2,2\n"c\nd",3,3',
+    ],
+)
+def test_last_row_like_others_is_no_total(rows, folder, call):
+    (folder / "log.csv").write_text(f"id,y_true,y_pred\n{rows}\n")
+    assert call("eval", "log.csv", "--task", "regression").err == ""
+
+
+@each("cells", ["2,1.4", ","])
+def test_total_that_is_refused_is_told(cells, folder, call):
+    (folder / "log.csv").write_text(f"id,y_true,y_score\na,1,0.5\nb,0,0.4\nc,1,0.5\nSum,{cells}")
+    said = call("eval", "log.csv", "--task", "binary").err
+    assert said.startswith("streameval: error: log.csv, line 5: `y_true` ")
+    assert said.endswith(". It looks like a total; use `--where 'id!=Sum'`.\n")
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import os
+import shlex
 import sqlite3
+import subprocess
 import threading
 import zipfile
 from pathlib import Path
@@ -34,18 +36,22 @@ def make(name):
         Path(name).write_bytes(parquet_bytes())
     elif name.startswith("arrow"):
         feather.write_feather(pa.Table.from_pylist(ROWS), name)
-    elif name.startswith("sqlite"):
+    elif name.startswith(("sqlite", "db")):
         with sqlite3.connect(name) as connection:
             connection.execute("create table log (y_true)")
     elif name.startswith("zip"):
         with zipfile.ZipFile(name, "w") as archive:
             archive.writestr("log.csv", "y_true,y_pred\n1,1\n")
+    elif name.startswith("wb"):
+        with zipfile.ZipFile(name, "w") as archive:
+            archive.writestr("[Content_Types].xml", "<Types/>")
     else:
         with Path(name).open("wb") as file:
             np.save(file, np.arange(3))
     return name
 
 
+WORKBOOK = "is a workbook; save its sheet as CSV, or `soffice --headless --convert-to csv wb` does."
 STATE = "is a state, not a log; `streameval show` reads it."
 
 
@@ -56,14 +62,44 @@ STATE = "is a state, not a log; `streameval show` reads it."
         ("state", STATE),
         ("state.csv", STATE),
         ("arrow", "is an Arrow file; save it as Parquet."),
-        ("sqlite", "is a SQLite database; export the table as CSV."),
-        ("zip", "is a ZIP archive, or a workbook; unpack it, or export it as CSV."),
+        (
+            "db",
+            "is a SQLite database; `sqlite3 -csv -header db 'SELECT ...' > log.csv` writes CSV.",
+        ),
+        ("zip 1", "is a ZIP archive; `unzip -p 'zip 1' | streameval eval -` reads a file in it."),
+        ("wb", WORKBOOK),
         ("npy", "is a NumPy file; save it as CSV."),
     ],
 )
 def test_eval_recognises(name, message, command, folder, call):
     done = call("eval", make(name), *command)
     assert (done.code, done.err) == (3, f"streameval: error: {name}: {message}\n")
+
+
+DRAWN = {
+    "psql": " y_true | y_pred \n--------+--------\n      1 |      1\n      0 |      1\n(2 rows)\n",
+    "mysql": "+--------+--------+\n| y_true | y_pred |\n+--------+--------+\n| 1      | 1      |\n"
+    "| 0      | 1      |\n+--------+--------+\n",
+    "to_markdown": "| y_true | y_pred |\n|---:|:---|\n| 1 | 1 |\n| 0 | 1 |\n",
+    "prettier": "| y_true | y_pred |\n| --- | :-: |\n| 1 | 1 |\n| 0 | 1 |\n",
+}
+
+
+@each("name", list(DRAWN))
+def test_eval_names_the_command_that_reads_a_drawn_table(name, folder, call, stdin):
+    (folder / "my log").write_text(DRAWN[name])
+    said = call("eval", "my log").err
+    assert said.startswith("streameval: error: my log: is a table drawn for people; `")
+    command, _, options = said.split("`")[1].partition(" | streameval eval - ")
+    stdin(subprocess.run(command, shell=True, capture_output=True, check=True).stdout)
+    done = call("eval", "-", *shlex.split(options), "--json")
+    assert (done.json["rows"], done.json["metrics"]["accuracy"]) == (2, 0.5)
+
+
+def test_eval_names_the_command_that_exports_records_of_psql(folder, call):
+    (folder / "log").write_text("-[ RECORD 1 ]\ny_true | 1\ny_pred | 1\n")
+    said = "log: is a table drawn for people; `psql -X --csv -c 'SELECT ...' > log.csv` writes CSV."
+    assert call("eval", "log").err == f"streameval: error: {said}\n"
 
 
 @each("name", ["state", "sqlite"])

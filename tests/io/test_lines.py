@@ -66,7 +66,9 @@ def test_pieces_of_utf_16_are_utf_8_packed_or_without_a_mark(encoding, packed, m
 
 
 def test_pieces_refuse_utf_16_without_its_mark_that_begins_with_other_letters(monkeypatch):
-    with pytest.raises(BadDataError, match=r"^log: is UTF-16; save it as UTF-8"):
+    with pytest.raises(
+        BadDataError, match=r"^log: is UTF-16; `iconv -f UTF-16 -t UTF-8 log > log.csv`"
+    ):
         cut("aé\n".encode("utf-16-le"), LineEnds(), 100, monkeypatch)
 
 

@@ -120,8 +120,12 @@ def test_strings_of_json_may_be_percentages(text: str, number: float | None) -> 
         ("01.05.2026", "--dates dmy "),
         ("5/6/2026 3:45 pm", "--dates dmy or mdy "),
         ("5/31/2026", "--dates mdy "),
+        ("4 stars", "(sed -E 's/([0-9]) *stars?/\\1/g' leaves numbers without units)"),
+        ("2.5kg", "*kg/"),
+        ("3\N{BLACK STAR}", "*\N{BLACK STAR}/"),
         ("cat", ""),
         ("1,2,3", ""),
+        ("4/5", ""),
     ],
 )
 def test_errors_name_the_option_that_reads_a_cell(cell: str, said: str) -> None:

@@ -51,6 +51,13 @@ def test_plot_draws_metrics_of_one_unit(accumulator: Any, names: list[str]) -> N
     ]
 
 
+@each("ax", [3, "axes", [None]])
+def test_plot_refuses_what_are_no_axes(ax: Any) -> None:
+    for accumulator in (se.RegressionAccumulator(), se.PRCurveSketch(scores="real")):
+        with pytest.raises(se.InvalidInputError, match=r"`ax` must be axes of matplotlib, got "):
+            accumulator.update([0.0, 1.0], A[:2]).compute().plot(ax=ax)
+
+
 def test_plot_has_a_line_at_zero_where_an_interval_contains_it() -> None:
     ends = {
         bias: se.RegressionAccumulator(intervals=True).update(TRUTH, [one + bias for one in A])

@@ -325,7 +325,7 @@ def test_result_is_a_mapping_in_the_order_of_the_measures() -> None:
 def test_attributes_give_measures_by_cutoff() -> None:
     result = counted(NAMES).compute()
     assert (result.map, result.mrr) == (result["map"], result["mrr"])
-    assert result.ndcg == {2: result["ndcg@2"]}
+    assert result.ndcg == {2: result["ndcg@2"], None: result["ndcg"]}
     assert result.precision == {2: result["p@2"]}
     assert result.recall == {2: result["r@2"]}
     assert result.hit == {1: result["hit@1"]}
