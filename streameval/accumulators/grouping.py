@@ -41,6 +41,7 @@ _FIRST_CAPACITY = 2**10
 _MAX_BYTES = 2**25
 _MAX_BLANK = 256
 _MAX_CODES = 2**16
+_SPREAD = 2**11
 
 _FIELDS = (
     "accumulator",
@@ -440,7 +441,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         is_full = len(held.blank) > _MAX_BLANK or n_blank > CAPACITY
         if not rows.size:
             return self._flushed(held) if is_full else held
-        limit = self._capacity(rows, held.state)
+        limit = self._capacity(rows, held)
         if is_full or rows.size > limit // 2:
             return self._flushed(held, rows)
         if held.has_capacity_for(rows):
@@ -456,12 +457,13 @@ class Grouping(Accumulator[ConfigT, Any]):
         held.put(rows)
         return held
 
-    def _capacity(self, rows: GroupedRows, state: Any) -> int:
+    def _capacity(self, rows: GroupedRows, held: Held) -> int:
         """Choose the maximum number of pending rows like these: more if a split costs more."""
         width = sum(
             part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values()
         )
-        wanted: int = max(CAPACITY, state.n_items)
+        n_values = len(held.codes.values)
+        wanted: int = max(CAPACITY, held.state.n_items, CAPACITY * n_values // _SPREAD)
         return max(2, min(wanted, _MAX_BYTES // max(width, 1)))
 
     def _flushed(self, held: Held, rows: GroupedRows | None = None) -> Held:

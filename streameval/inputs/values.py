@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Container, Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Ints, Mask
 from streameval.inputs.arrays import as_labels, passes_int64
 from streameval.inputs.classes import Label, canonical_label
+from streameval.inputs.coded import coded_texts
 from streameval.inputs.identities import Codes, Identities
 from streameval.inputs.labels import distinct
 
@@ -22,6 +24,8 @@ Value = Any
 
 Words = npt.NDArray[np.uint64]
 
+_VALUES = ("string", "integer")  # what all categories can be
+_CHUNK = 2**16  # rows of text that are read at once
 MAX_CHARACTERS = 2**16  # of one value, which is a name
 _MULTIPLIERS = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 _INCREMENT = np.uint64(0x9E3779B97F4A7C15)
@@ -112,11 +116,12 @@ class ValueCodes:
         The value of each code.
     """
 
-    __slots__ = ("_codes", "_hashes", "_identities", "_ranks", "values")
+    __slots__ = ("_codes", "_dictionary", "_hashes", "_numbers", "_objects", "_ranks", "values")
 
     def __init__(self) -> None:
         self._codes: dict[Value, int] = {}
-        self._identities = Identities()
+        self._objects, self._numbers = Identities(), Identities(are_numbers=True)
+        self._dictionary: tuple[Any, Codes] = None, np.zeros(0, dtype=np.uint32)
         self._hashes = np.zeros(0, dtype=np.uint64)
         self._ranks = np.zeros(0, dtype=np.int64)
         self.values: list[Value] = []
@@ -168,18 +173,38 @@ class ValueCodes:
 
     def _encoded(self, column: Any, name: str) -> Codes:
         """Return the codes of one column; most batches hold little new text."""
-        if isinstance(column, np.ndarray) and column.dtype == object and column.ndim == 1:
-            found = self._identities.find(column, self._codes)
+        if isinstance(column, np.ndarray) and column.ndim == 1:
+            if column.dtype.kind in "OU" and len(column) > _CHUNK:  # the first rows teach the rest
+                chunks = [column[at : at + _CHUNK] for at in range(0, len(column), _CHUNK)]
+                with suppress(InvalidInputError):  # which has a position in the whole column
+                    return np.concatenate([self._encoded(chunk, name) for chunk in chunks])
+            found = self._found(column)
             if found is not None:
                 return found
         indices, items = _listed(column, name)
+        last, codes = self._dictionary
+        if type(items) is not type(last) or not last.equals(items):
+            codes = self._codes_of_items(_as_list(items), name, indices)
+            if not isinstance(items, list):
+                self._dictionary = items, codes  # at once, for other threads
+        return codes if indices is None else codes[indices]
+
+    def _found(self, column: Array) -> Codes | None:
+        """Return the codes of objects or integers that are known; None if a dict is as fast."""
+        if column.dtype == object:
+            return self._objects.find(column, self._codes)
+        if column.dtype.kind in "iu" and not passes_int64(column):
+            return self._numbers.find(column, self._codes)
+        return None
+
+    def _codes_of_items(self, items: list[Any], name: str, indices: Array | None) -> Codes:
+        """Return the codes of items, which may be new."""
         try:
-            codes = self._codes_of(items)
+            return self._codes_of(items)
         except (KeyError, TypeError):  # of a new item, or one that cannot be a value
             new = _canonical(items, name, indices, self._codes)
             self._add(new.values())
-            codes = self._codes_of([new.get(item, item) for item in items])
-        return codes if indices is None else codes[indices]
+            return self._codes_of([new.get(item, item) for item in items])
 
     def _add(self, values: Iterable[Value]) -> None:
         """Give new values a code."""
@@ -196,6 +221,7 @@ class ValueCodes:
 def _local(column: Any, name: str) -> tuple[Ints, list[Value]]:
     """Return the code of each row, and the distinct values of one column, in any order."""
     indices, items = _listed(column, name)
+    items = _as_list(items)
     known = _canonical(items, name, indices)
     values = dict.fromkeys(known.values())
     code_of = {value: code for code, value in enumerate(values)}
@@ -203,39 +229,56 @@ def _local(column: Any, name: str) -> tuple[Ints, list[Value]]:
     return codes if indices is None else codes[indices], list(values)
 
 
-def _listed(column: Any, name: str) -> tuple[Array | None, list[Any]]:
+def _listed(column: Any, name: str) -> tuple[Array | None, Any]:
     """List the items of a column as they are: of all rows, or different ones and indices of them.
 
-    An index of -1 is that of a missing item, the last one.
+    An index of -1 is that of a missing item, the last one. A dictionary of Arrow, or categories
+    of pandas, which batches of one table share, are returned as they are.
     """
     if hasattr(column, "dictionary_encode"):  # Arrow
         return _listed_of_arrow(column)
     if hasattr(column, "factorize"):  # pandas, and codes of texts
-        try:
-            codes, values = column.factorize()
-        except TypeError:  # of lists, which cannot be values
-            return None, column.tolist()
-        return codes, [*values.tolist(), None]
+        return _listed_of_pandas(column)
     array = column if isinstance(column, np.ndarray) else _to_array(column)
     if array.ndim != 1:
         raise InvalidInputError(f"must have shape (n,), got {array.shape}", argument=name)
+    coded = coded_texts(array) if array.dtype.kind == "U" else None
+    if coded is not None:
+        return coded.codes, list(coded.texts)
     has_gaps = array.dtype.kind == "f" and np.isnan(array).any()
     if array.dtype.kind in "UTO" or has_gaps or not array.size:
         return None, array.tolist()
     if passes_int64(array):
         numbers, codes = np.unique(array, return_inverse=True)
-        return codes, numbers.tolist()
-    numbers, codes = distinct(as_labels(array, name=name), name=name)
+    else:
+        numbers, codes = distinct(as_labels(array, name=name), name=name)
     return codes, numbers.tolist()
 
 
-def _listed_of_arrow(column: Any) -> tuple[Array | None, list[Any]]:
+def _listed_of_pandas(column: Any) -> tuple[Array | None, Any]:
+    known = getattr(column.dtype, "categories", None)
+    if known is not None and len(known) <= len(column) and known.inferred_type in _VALUES:
+        return np.asarray(getattr(column, "cat", column).codes), known
+    try:
+        codes, values = column.factorize()
+    except TypeError:  # of lists, which cannot be values
+        return None, column.tolist()
+    return codes, [*values.tolist(), None]
+
+
+def _as_list(items: Any) -> list[Any]:
+    if isinstance(items, list):
+        return items
+    return [*(items.to_pylist() if hasattr(items, "to_pylist") else items.tolist()), None]
+
+
+def _listed_of_arrow(column: Any) -> tuple[Array | None, Any]:
     try:
         column = column.dictionary_encode()
     except NotImplementedError:  # of a nested type
         return None, column.to_pylist()
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    return np.asarray(column.indices.fill_null(-1)), [*column.dictionary.to_pylist(), None]
+    return np.asarray(column.indices.fill_null(-1)), column.dictionary
 
 
 def _to_array(column: Any) -> Array:

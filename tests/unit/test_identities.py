@@ -1,8 +1,10 @@
-"""Codes of text objects by their addresses, against a dict."""
+"""Codes of text objects by their addresses, and of integers, against a dict."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,6 +40,21 @@ def test_identities_equal_a_dict(size: int) -> None:
         found = identities.find(column, codes)
         assert found is not None
         assert found.tolist() == expected(column, codes)
+
+
+@each("numbers", [[0], [1], [0, 1], [-1, 2**62, 5], range(-300, 300)])
+def test_identities_of_numbers_equal_a_dict(numbers: Sequence[int]) -> None:
+    codes = {number: code for code, number in enumerate(numbers)}
+    column, identities = np.resize(np.array(numbers), 10_000), Identities(are_numbers=True)
+    for array in (column, column.astype(np.int64)):
+        found = identities.find(array, codes)
+        assert found is not None
+        assert found.tolist() == expected(column, codes)
+    others = np.append(column, [0, 1, 2, 7])
+    found = identities.find(others, codes | {0: 900, 1: 901, 2: 902, 7: 903})
+    assert found is not None
+    assert found.tolist() == expected(others, {0: 900, 1: 901, 2: 902, 7: 903} | codes)
+    assert identities.find(np.append(column, 300), codes) is None
 
 
 def test_identities_find_other_objects_of_known_values() -> None:
@@ -93,7 +110,7 @@ def test_identities_forget_objects_past_their_limit() -> None:
         column = column_of(names(3000), rows=100_000, seed=seed)
         found = identities.find(column, codes)
         assert found is None or found.tolist() == expected(column, codes)
-        assert len(identities._table.objects) <= 2**14
+        assert len(identities._table.items) <= 2**14
 
 
 def test_identities_learn_nothing_of_too_many_values() -> None:
@@ -101,7 +118,7 @@ def test_identities_learn_nothing_of_too_many_values() -> None:
     codes = {name: code for code, name in enumerate(objects)}
     identities = Identities()
     assert identities.find(column_of(objects), codes) is None
-    assert identities._table.objects == {}
+    assert identities._table.items == {}
 
 
 def test_identities_keep_their_objects_alive() -> None:
@@ -121,6 +138,66 @@ def test_value_codes_are_equal_for_shared_and_distinct_objects() -> None:
         assert codes.encode([shared], ["c"]).tolist() == first.tolist()
         assert codes.encode([copies], ["c"]).tolist() == first.tolist()
     assert [codes.values[code] for code in first.tolist()] == shared.tolist()
+
+
+def _texts(rows: np.ndarray) -> np.ndarray:
+    return np.array([f"v{row % 300}" for row in rows.tolist()])
+
+
+def _as_arrow(rows: np.ndarray) -> Any:
+    arrow = pytest.importorskip("pyarrow")
+    return arrow.array(_texts(rows)).dictionary_encode()
+
+
+def _as_categories(rows: np.ndarray) -> Any:
+    pandas = pytest.importorskip("pandas")
+    return pandas.Series(_texts(rows)).astype("category")
+
+
+@each(
+    "column_of_rows",
+    [
+        lambda rows: rows % 300,
+        lambda rows: (rows % 300).astype(np.uint64),
+        _texts,
+        lambda rows: _texts(rows).astype(object),
+        _as_arrow,
+        _as_categories,
+    ],
+)
+def test_value_codes_are_equal_for_batches_that_share_their_values(
+    column_of_rows: Callable[[np.ndarray], Any],
+) -> None:
+    rows, codes = np.random.default_rng(3).integers(0, 2000, 200_000), ValueCodes()
+    column = column_of_rows(rows)
+    wanted = column.tolist() if hasattr(column, "tolist") else column.to_pylist()
+    for part in (slice(None), slice(1000), slice(5000, 9000)):
+        found = codes.encode([column[part]], ["c"])
+        assert [codes.values[code] for code in found.tolist()] == wanted[part]
+    assert len({*codes.values} - {None}) == 300
+
+
+def test_value_codes_forget_the_dictionary_of_another_batch() -> None:
+    arrow = pytest.importorskip("pyarrow")
+    codes = ValueCodes()
+    for texts in (["a", "b"], ["b", "c"], ["b", None], ["a", "b"]):
+        found = codes.encode([arrow.array(texts).dictionary_encode()], ["c"])
+        assert [codes.values[code] for code in found.tolist()] == texts
+
+
+def test_value_codes_leave_categories_without_rows_out() -> None:
+    pandas = pytest.importorskip("pandas")
+    codes = ValueCodes()
+    column = pandas.Series(["a"]).astype(pandas.CategoricalDtype(["a", 0.5]))
+    assert codes.encode([column], ["c"]).tolist() == [0]
+    assert codes.values == ["a", None]  # None is the value of the code -1
+
+
+def test_refused_text_has_its_position_in_a_long_column() -> None:
+    column = np.resize(np.array(["a", "b"], dtype=object), 70_000)
+    column[69_999] = "\ud800"
+    with pytest.raises(InvalidInputError, match="at position 69999"):
+        ValueCodes().encode([column], ["c"])
 
 
 def test_new_text_alone_is_read_and_ranks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
