@@ -27,7 +27,7 @@ from streameval.cli.terminal import Note, ProgressLine, is_live
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once, name_of
 from streameval.render.text import listed_few, plural
-from streameval.runs.counter import Gathered
+from streameval.runs.counting import Gathered
 from streameval.runs.processes import Team
 from streameval.runs.sources import look_ahead
 from streameval.runs.totals import RunTotal
@@ -145,7 +145,7 @@ class EvalRun:
 
     def with_models(self) -> Self:
         """Find the models that are compared in a separate pass, unless they are given."""
-        from streameval.cli.tasks import preferences  # noqa: PLC0415 (of that task)
+        from streameval.cli.tasks import values  # noqa: PLC0415 (of that task)
 
         options = self.options
         check_can_be_read_twice(
@@ -154,9 +154,9 @@ class EvalRun:
         rows, blocks = look_ahead(self.source.blocks(), options.max_bad, where=options.row_filter)
         if not rows:
             return self
-        finding = preferences.plan_of_models(options, rows)
+        finding = values.plan_of_models(options, rows)
         tally = self._tallied(blocks, attrs.evolve(finding, words=option_words, advice=PARTIAL))
-        return attrs.evolve(self, options=preferences.with_models(options, tally.total()))
+        return attrs.evolve(self, options=values.with_models(options, tally.total()))
 
     def _of_most_frequent(self, plan: Plan) -> Plan:
         """Find the most frequent values in a separate pass, and plan to count them."""
@@ -204,14 +204,14 @@ def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
 def split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     """Plan to count each pane of time, or each value of a column, separately."""
     if options.time is not None:
-        from streameval.cli.tasks.windows import windowed  # noqa: PLC0415 (of --time)
+        from streameval.cli.tasks.splits import windowed  # noqa: PLC0415 (of --time)
 
         return windowed(plan, options, rows)
     by = options.by
     if by is None:
         return plan
-    from streameval.cli.tasks.every_column import every_column  # noqa: PLC0415 (of --by)
-    from streameval.runs.each_column import rows_by_column  # noqa: PLC0415 (of --by)
+    from streameval.cli.tasks.splits import every_column  # noqa: PLC0415 (of --by)
+    from streameval.runs.slices import rows_by_column  # noqa: PLC0415 (of --by)
 
     if by.columns == (EVERY,):
         columns, left_out = every_column(plan, options, rows)

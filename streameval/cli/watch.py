@@ -38,7 +38,7 @@ from streameval.cli.states import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence_of
 from streameval.cli.tasks.columns import check_columns, check_windows
-from streameval.cli.tasks.windows import windowed
+from streameval.cli.tasks.splits import windowed
 from streameval.cli.terminal import (
     ENDS,
     CommandOutput,
@@ -51,8 +51,7 @@ from streameval.cli.terminal import (
     put,
     quieted,
 )
-from streameval.cli.watch_text import board, event_text, pane_line
-from streameval.cli.window_text import window_entry
+from streameval.cli.window_text import board, event_text, pane_line, window_entry
 from streameval.errors import (
     BadDataError,
     IncompatibleStateError,

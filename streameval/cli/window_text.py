@@ -1,21 +1,29 @@
-"""Windows of time: a line, or a JSON object, for each pane."""
+"""Windows of time as text and as JSON: a line for each pane, and what `watch` shows."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.accumulators.pane_results import results_of
+import numpy as np
+
+from streameval.accumulators.pane_results import counted, pane_result, results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slices import slice_entries
+from streameval.errors import InvalidInputError
+from streameval.render.text import duration, numbers, plural
+from streameval.results.collection import DECIMALS, read_or_nan, time_texts
+from streameval.results.windowed import PaneResult, WindowedResult
 from streameval.runs.slices import Slices
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
 
     from streameval.cli.options import Reporting
+    from streameval.monitoring.alerts import AlertState, Event
+    from streameval.monitoring.status import Closed, Snapshot, Status
     from streameval.render.sheets import Sheet
     from streameval.results.sliced import SlicedResult
-    from streameval.results.windowed import PaneResult, WindowedResult
 
 
 def split_up(accumulator: Any) -> tuple[Any, Slices | None, WindowedResult | None]:
@@ -84,3 +92,140 @@ def window_entry(
 
 def _json_time(time: Any) -> int | str | None:
     return time if time is None or isinstance(time, int) else f"{time}Z"
+
+
+_COUNTERS = {
+    "lost": ("lost row",),
+    "duplicate_prediction": ("duplicate prediction",),
+    "duplicate_label": ("duplicate label",),
+    "conflicting": ("conflicting label",),
+    "late_correction": ("late correction",),
+    "late_label": ("late label",),
+    "orphan_expired": ("label without a prediction", "labels without a prediction"),
+}
+
+
+def board(
+    snapshot: Snapshot, widths: Sequence[str | int], reporting: Reporting, now: datetime
+) -> Sheet:
+    """Lay out the newest mature pane, the windows that end with it, the alerts and a footer."""
+    held, status = snapshot.windowed, snapshot.status
+    alerts = [*map(_alert_text, filter(_is_raised, snapshot.alerts))]
+    if held is None or status.last_event_time is None:
+        return [*alerts, _before_counting(status)]
+    if held.newest is None:
+        return [_footer(held, status, now)]
+    whole = PaneResult.of(None, None, held.n_rows(), counted(held.total(), None))
+    kept = None if whole.slices is None else list(whole.slices)
+    names, found, notes = [], [], []
+    end = _end(held, status)
+    for width in (held._config.pane, *widths):
+        try:
+            part, start = held.window(width, end), _start(held, width, end)
+            rows = held.n_rows(start, end)
+        except InvalidInputError:
+            notes.append(f"a window of {width} reaches back before the panes that are kept")
+            continue
+        names.append(f"{width} to {time_texts([start, end])[1]}")
+        found.append(pane_result(start, end, rows, part, kept))
+    windows = WindowedResult.of(held._config, found, None, whole)
+    return [
+        *window_sheet(None, windows, reporting, names),
+        *notes,
+        *alerts,
+        _footer(held, status, now),
+    ]
+
+
+def pane_line(pane: Closed, reporting: Reporting) -> str:
+    """Write a closed pane: its start, its size, its coverage and the chosen metrics."""
+    result, _ = results_of(pane.accumulator)
+    chosen = reporting.chosen(result)
+    values = [read_or_nan(result, metric, 0.0).value for metric in chosen]
+    metrics = [
+        f"{name} {value}" for name, value in zip(chosen, numbers(values, DECIMALS), strict=True)
+    ]
+    revised = ["(revised)"] if pane.is_revised else []
+    size = f"{pane.n_rows:,} rows"
+    if pane.n_rows != pane.n_labelled:
+        size += f", {pane.coverage:.1%} labelled"
+    return "  ".join([time_texts([pane.start, pane.end])[0], size, *metrics, *revised]) + "\n"
+
+
+def event_text(event: Event) -> str:
+    """Describe the change of an alert in one line."""
+    about = "" if event.slice is None else f" {_slice_text(event.slice)}"
+    value = "" if event.value is None else f", at {event.value:.{DECIMALS}f}"
+    until = "" if event.end is None else f", {event.end}"
+    name = f"{event.about['name']}: " if "name" in event.about else ""
+    return f"{name}{event.rule}{about} is {event.state}{value}{until}"
+
+
+def _end(held: Windowed, status: Status) -> Any:
+    """Return the end of the newest mature pane, or of the newest pane if none is mature."""
+    view, until = held.view(), status.mature_until
+    is_mature = until is not None and view.spans(end=_number(until))
+    return until if is_mature else held._config.shown(view.end)
+
+
+def _start(held: Windowed, width: str | int, end: Any) -> Any:
+    size = held._config.length(width, name="width")
+    return end - (size if held._config.is_step else np.timedelta64(size, "us"))
+
+
+def _is_raised(alert: AlertState) -> bool:
+    return alert.state in ("pending", "firing")
+
+
+def _alert_text(alert: AlertState) -> str:
+    about = "" if alert.slice is None else f" {_slice_text(alert.slice)}"
+    return f"{alert.state}: {alert.rule}{about} since {alert.since}"
+
+
+def _slice_text(pairs: dict[str, Any]) -> str:
+    return ", ".join(f"{column}={value}" for column, value in pairs.items())
+
+
+def _before_counting(status: Status) -> str:
+    """Say what has been read while nothing can be counted."""
+    if status.n_rows:
+        return f"{plural(status.n_rows, 'row')}, {status.n_pending:,} pending, no label yet"
+    n_left_out, n_labels = (status.counters.get(name, 0) for name in ("left_out", "labels"))
+    left_out = f": --where has left out {plural(n_left_out, 'row')}" if n_left_out else ""
+    labels = f", {plural(n_labels, 'label')}" if n_labels else ""
+    waiting = "" if status.waits_for is None else ", waiting for the clock"
+    return f"no rows yet{left_out}{labels}{waiting}"
+
+
+def _footer(held: Windowed, status: Status, now: datetime) -> str:
+    """Say how far behind the monitor is, and what it could not count."""
+    parts = [plural(status.n_rows, "row")]
+    if status.n_pending:
+        parts.append(f"{status.n_pending:,} pending")
+    if status.coverage is not None and status.n_counted != status.n_labelled:
+        parts.append(f"{status.coverage:.1%} labelled")
+    n_open = _n_open(held, status)
+    parts.append(f"{plural(n_open, 'open pane')}")
+    if not held._config.is_step:
+        behind = now.timestamp() - _number(status.last_event_time) / 1e6
+        parts.append(f"{duration(max(behind, 0))} behind")
+    if status.n_bad:
+        parts.append(plural(status.n_bad, "bad row"))
+    for name, words in _COUNTERS.items():
+        if count := status.counters.get(name):
+            parts.append(plural(count, *words))
+    if status.is_full:
+        parts.append("waiting for labels")
+    if status.waits_for is not None:
+        parts.append("waiting for the clock")
+    return ", ".join(parts)
+
+
+def _n_open(held: Windowed, status: Status) -> int:
+    """Count the panes that have rows and are not mature."""
+    until = status.mature_until
+    return len(held.view().spans(None if until is None else _number(until)))
+
+
+def _number(time: Any) -> int:
+    return int(np.asarray(time).astype(np.int64))

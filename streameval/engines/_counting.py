@@ -33,8 +33,7 @@ from streameval.io.row_filters import Condition, RowFilter
 from streameval.runs import slices
 from streameval.runs.columns import chosen_columns, columns_of, group_columns
 from streameval.runs.counting import Plan, count
-from streameval.runs.files import files_of
-from streameval.runs.partitions import Partition, partitions_of, with_partition
+from streameval.runs.files import Partition, files_of, partitions_of, with_partition
 from streameval.runs.sources import RawRow, look_ahead, named_in
 from streameval.runs.totals import BadRows
 

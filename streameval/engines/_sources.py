@@ -11,7 +11,7 @@ import attrs
 from streameval.errors import InvalidInputError
 from streameval.inputs.batches import TableBatch
 from streameval.io.streams import Stored, arrow_store
-from streameval.runs.partitions import Partition
+from streameval.runs.files import Partition
 
 
 @attrs.frozen

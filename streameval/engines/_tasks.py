@@ -22,8 +22,7 @@ from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.io.formats import format_of
 from streameval.io.parquet import parquet_blocks
 from streameval.io.streams import size_of, store_of
-from streameval.runs.files import files_of
-from streameval.runs.partitions import Partition, partitions_of
+from streameval.runs.files import Partition, files_of, partitions_of
 
 _FIRST = 0.8
 """The share of what a slot has left that its next task reads, unless it would be too large. A

@@ -9,8 +9,7 @@ import attrs
 import numpy as np
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import to_host
-from streameval.inputs.foreign import converted
+from streameval.inputs.arrays import converted, to_host
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 
 

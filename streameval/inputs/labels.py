@@ -11,9 +11,8 @@ import numpy as np
 
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Array, Ints, Mask
-from streameval.inputs.arrays import first_index, refuse_first
+from streameval.inputs.arrays import converted, first_index, refuse_first
 from streameval.inputs.classes import MAX_CLASSES, Label, canonical_label, checked_text
-from streameval.inputs.foreign import converted
 
 _IGNORED_BY_TORCH = -100  # the default `ignore_index` of its losses
 _SHOWN = 6  # labels in a message

@@ -32,13 +32,12 @@ from streameval.io.recognition import check_is_text
 from streameval.io.streams import STANDARD_INPUT, ByteStream, CutShortError, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     from streameval.io.columns import Argument
     from streameval.io.json_structs import StructReader
     from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
-    from streameval.io.streams import ByteStream
 
 
 _decoder: Any = json.JSONDecoder()

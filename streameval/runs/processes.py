@@ -237,7 +237,7 @@ def _serve(pipe: Connection, copied: Connection | None) -> None:
             if callable(signal.getsignal(number)):
                 signal.signal(number, signal.SIG_DFL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    from streameval.runs.counter import Answers  # noqa: PLC0415 (only workers need it)
+    from streameval.runs.counting import Answers  # noqa: PLC0415 (only workers need it)
 
     answers = Answers()
     requests: SimpleQueue[Any] = SimpleQueue()

@@ -13,7 +13,7 @@ from streameval.io.formats import read_blocks
 from streameval.io.notation import Dialect
 from streameval.io.streams import CutShortError
 from streameval.runs.counting import MAYBE_PARTIAL, RowShare, bad_rows
-from streameval.runs.partitions import Partition, partitions_of, with_partition
+from streameval.runs.files import Partition, partitions_of, with_partition
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import StreamevalError
 from streameval.io.blocks import Block, emptied
-from streameval.runs.counter import Counted, Counter
-from streameval.runs.counting import BlockCounts, Plan
+from streameval.runs.counting import BlockCounts, Counted, Counter, Plan
 from streameval.runs.processes import AHEAD, Team, Worker
 
 if TYPE_CHECKING:

@@ -359,7 +359,7 @@ def test_values_past_the_limit_are_chosen_in_a_pass_of_their_own(jobs, call, wri
 @pytest.mark.parametrize("limit", [1, 10**6])
 def test_values_of_a_pipe_past_the_limit_are_chosen_by_hash(limit, jobs, call, stdin, monkeypatch):
     monkeypatch.setattr(eval_run, "_MAX_BYTES", limit)
-    monkeypatch.setattr("streameval.runs.counter._BUFFERED_ROWS", 50)
+    monkeypatch.setattr("streameval.runs.counting._BUFFERED_ROWS", 50)
     rows = many_values(600)
     first = sorted({row["user"] for row in rows}, key=rank_of)[:7]
     sizes = Counter(row["user"] for row in rows if row["user"] in first)
@@ -459,7 +459,7 @@ class Measured:
 def test_slices_are_those_of_their_rows_wherever_blocks_end(
     task, limit, call, write, folder, small_buffers, monkeypatch
 ):
-    monkeypatch.setattr("streameval.runs.counter._BUFFERED_ROWS", limit)
+    monkeypatch.setattr("streameval.runs.counting._BUFFERED_ROWS", limit)
     rows = [{"y_true": n % 2, "y_pred": n % 7 % 2, "v": f"v{n % 5}"} for n in range(3000)]
     options = ["--by", "v", "--top", "2", "-o", "states"]
     assert call("eval", write("log.jsonl", rows), *task, *options).code == 0

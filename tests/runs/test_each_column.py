@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.inputs.coded import CodedTexts
-from streameval.runs.each_column import RowsByColumn
+from streameval.runs.slices import RowsByColumn
 
 ROWS = st.lists(
     st.tuples(

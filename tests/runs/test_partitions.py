@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 from streameval.io.columns import Argument, Labels, Numbers, Texts
 from streameval.io.formats import read_blocks
 from streameval.io.row_filters import Condition, RowFilter
-from streameval.runs.partitions import partitions_of, with_partition
+from streameval.runs.files import partitions_of, with_partition
 
 FORMS = ["parquet", "csv", "jsonl"]
 ROWS = {"y_true": [1, 0, 1], "note": ["a", "b", "c"]}

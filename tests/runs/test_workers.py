@@ -18,9 +18,9 @@ from streameval.io.blocks import Emptied, emptied
 from streameval.io.columns import Argument, Labels, Numbers
 from streameval.io.formats import read_blocks
 from streameval.io.json_lines import JsonBlock
-from streameval.runs import counter, processes, workers
+from streameval.runs import counting, processes, workers
 from streameval.runs.counting import Plan
-from streameval.runs.partitions import PartitionBlock
+from streameval.runs.files import PartitionBlock
 from streameval.runs.processes import Team
 from streameval.runs.totals import RunTotal
 from streameval.runs.workers import count_all
@@ -194,7 +194,7 @@ def test_one_process_counts_a_small_file(log, monkeypatch):
 
 
 def counted_closed(blocks, plan=PLAN):
-    held = counter.Counter(plan)
+    held = counting.Counter(plan)
     found = [held.count_closed(block) for block in blocks]
     return found, held.rest()
 
@@ -213,7 +213,7 @@ def test_every_accumulator_comes_at_once_when_each_counts_one_block(log):
 
 
 def test_full_accumulator_comes_with_its_last_block(log, monkeypatch):
-    monkeypatch.setattr(counter, "_BUFFERED_ROWS", 30)
+    monkeypatch.setattr(counting, "_BUFFERED_ROWS", 30)
     plan = attrs.evolve(PLAN, is_bounded=False, is_buffered=True)
     found, rest = counted_closed(read_blocks(log), plan)
     held = [one.accumulator for one in found]
@@ -323,20 +323,20 @@ def test_every_worker_is_ended_when_an_interrupt_arrives_meanwhile(monkeypatch, 
 
 
 def test_worker_says_what_ended_a_block():
-    held = counter.Counter(PLAN)
+    held = counting.Counter(PLAN)
     first = JsonBlock("log", 0, lines(30), 1)
-    counted, error = counter._answered(held, emptied(attrs.evolve(first, end=10)))
+    counted, error = counting._answered(held, emptied(attrs.evolve(first, end=10)))
     assert counted is None
     assert isinstance(error, se.BadDataError)
-    assert counter._answered(held, first)[0].n_good == 30
+    assert counting._answered(held, first)[0].n_good == 30
 
 
 def test_worker_returns_what_it_did_not_expect():
     def fail(accumulator, batch):
         raise MemoryError
 
-    held = counter.Counter(attrs.evolve(PLAN, update=fail))
-    counted, error = counter._answered(held, JsonBlock("log", 0, lines(30), 1))
+    held = counting.Counter(attrs.evolve(PLAN, update=fail))
+    counted, error = counting._answered(held, JsonBlock("log", 0, lines(30), 1))
     assert counted is None
     assert isinstance(error, MemoryError)
     assert "in fail\n    raise MemoryError" in error.__notes__[0]

@@ -133,6 +133,13 @@ class Tensor:
 Tensor.__module__ = "torch"
 
 
+class Arrow:
+    """A stream of Arrow, as pyarrow is asked for it where it is not installed."""
+
+    def __arrow_c_stream__(self, _: Any = None) -> Any:
+        raise ModuleNotFoundError("No module named 'pyarrow'")
+
+
 def many_labels() -> object:
     labels = np.arange(4097)
     return se.ConfusionAccumulator("auto").update(labels, labels)
@@ -185,6 +192,7 @@ ARRAYS = [
         Jit(),
     ),
     update("tensor", [1], Tensor()),
+    update("arrow", [1], Arrow()),
     update("uint64", np.array([2**63], np.uint64), [1]),
     update("nan-label", [np.nan], [1]),
     update(

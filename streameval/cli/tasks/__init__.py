@@ -33,30 +33,18 @@ _ADVICE = {
 
 def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
     """Import what chooses the columns and the accumulator, from options and the first rows."""
+    if "," in task:
+        return partial(_plan_together, task.split(","))
     match task:
-        case _ if "," in task:
-            return partial(_plan_together, task.split(","))
-        case "classification":
-            from streameval.cli.tasks.predictions import plan_of_classes as plan
-        case "paired":
-            from streameval.cli.tasks.predictions import plan_of_models as plan
-        case "regression":
-            from streameval.cli.tasks.numbers import plan_of_regression as plan
-        case "catalog":
-            from streameval.cli.tasks.catalog import plan
-        case "values":
-            from streameval.cli.tasks.numbers import plan_of_values as plan
-        case "preferences":
-            from streameval.cli.tasks.preferences import plan
+        case "classification" | "paired":
+            from streameval.cli.tasks.predictions import PLANS
+        case "binary" | "grouped" | "calibration":
+            from streameval.cli.tasks.scores import PLANS
         case "ranking":
-            from streameval.cli.tasks.ranking import plan
-        case "grouped":
-            from streameval.cli.tasks.scores import plan_of_groups as plan
-        case "calibration":
-            from streameval.cli.tasks.scores import plan_of_calibration as plan
-        case _:  # "binary"
-            from streameval.cli.tasks.scores import plan_of_curves as plan
-    return plan
+            from streameval.cli.tasks.ranking import PLANS
+        case _:
+            from streameval.cli.tasks.values import PLANS
+    return PLANS[task]
 
 
 def _plan_together(tasks: Sequence[str], options: Options, rows: Sequence[RawRow]) -> Plan:

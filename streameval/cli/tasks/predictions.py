@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 
     from streameval.accumulators.base import Accumulator
     from streameval.cli.options import Options
-    from streameval.cli.tasks.columns import TaskColumns
     from streameval.runs.sources import RawRow
 
 
@@ -356,3 +355,5 @@ def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str,
 
 
 _OF_TASKS = {"regression": _plan_of_numbers, "values": _plan_of_values}
+
+PLANS = {"classification": plan_of_classes, "paired": plan_of_models}

@@ -30,8 +30,7 @@ from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened
 from streameval.render.text import json_line, printable
-from streameval.runs.counter import Gathered
-from streameval.runs.counting import Plan
+from streameval.runs.counting import Gathered, Plan
 from streameval.runs.judged_runs import MISSING
 from streameval.runs.sources import typical_row
 
@@ -552,3 +551,6 @@ def _in_order(columns: Mapping[str, Array], queries: Array) -> dict[str, Array]:
     positions = {query: position for position, query in enumerate(columns["query"].tolist())}
     order = [positions[query] for query in queries.tolist() if query in positions]
     return {name: column[order] for name, column in columns.items()}
+
+
+PLANS = {"ranking": plan}

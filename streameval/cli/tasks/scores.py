@@ -226,3 +226,10 @@ def plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)
+
+
+PLANS = {
+    "binary": plan_of_curves,
+    "grouped": plan_of_groups,
+    "calibration": plan_of_calibration,
+}

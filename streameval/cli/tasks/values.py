@@ -1,0 +1,227 @@
+"""Numbers, values, recommended items and preferences: from options and first rows to a plan."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+import streameval as se
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import (
+    GAP_HINT,
+    TaskColumns,
+    check_columns,
+    configured,
+    given,
+    has_column,
+    lay_out,
+    listed_classes,
+    maker,
+    weight_columns,
+)
+from streameval.io.columns import (
+    Argument,
+    FieldType,
+    Labels,
+    Numbers,
+    Texts,
+    Vectors,
+    class_label_type,
+    id_type,
+    outcome_type,
+    value_type,
+)
+from streameval.render.text import plural
+from streameval.runs.counting import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from streameval.cli.options import Options
+    from streameval.runs.slices import ValueCounts
+    from streameval.runs.sources import RawRow
+
+
+def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns and the measures.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, truth and prediction differ in the number of
+        outputs, or neither has any.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    chosen = configured(options, se.RegressionAccumulator)
+    chosen.pop("outputs", None)  # compared with the rows first
+    make = maker(se.RegressionAccumulator, **chosen)
+    layout = lay_out(options, rows, options.y_pred or ("y_pred",), of_scores=False)
+    outputs = _number_of_outputs(layout)
+    if options.outputs is not None and len(options.outputs) != outputs:
+        found = "no list of numbers" if outputs is None else plural(outputs, "number")
+        raise UsageError(
+            f"--outputs names {plural(len(options.outputs), 'output')}, but a row predicts {found}."
+        )
+    if outputs is not None:
+        make = maker(make, outputs=options.outputs or outputs)
+    columns = (
+        Argument("y_true", layout.label, _numbers(layout.label, outputs)),
+        Argument("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad, is_bounded=options.budget != "none")
+
+
+def _number_of_outputs(layout: TaskColumns) -> int | None:
+    """Count the numbers that a row predicts; None for a single number."""
+    found = {names: layout.width(names) for names in (layout.label, layout.prediction)}
+    if len(set(found.values())) > 1:
+        counts = (
+            f"`{','.join(names)}` holds {plural(1 if width is None else width, 'number')}"
+            for names, width in found.items()
+        )
+        raise UsageError(f"{' and '.join(counts)} a row, but each output needs both.")
+    outputs = found[layout.label]
+    if outputs == 0:
+        raise UsageError(f"`{layout.label[0]}` holds an empty list, which predicts nothing.")
+    return outputs
+
+
+def _numbers(names: tuple[str, ...], outputs: int | None) -> FieldType:
+    """Read a number from each column, or a list of them from one."""
+    is_one = outputs is None or len(names) > 1
+    return Numbers(gap_hint=GAP_HINT) if is_one else Vectors(outputs or 1)
+
+
+def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns and what is kept of them; one column alone needs no name.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    names = options.value or ("value",)
+    chosen = configured(options, se.MeanAccumulator)
+    arrays = ("value",) if len(names) == 1 else names
+    make = maker(se.MeanAccumulator, None if len(names) == 1 else names, **chosen)
+    check_columns(names, rows)
+    weights = weight_columns(options, rows)
+    numbers = value_type(options.nan, GAP_HINT)
+    columns = [Argument(array, (name,), numbers) for array, name in zip(arrays, names, strict=True)]
+    is_bounded = options.budget != "none" or not options.quantiles
+    return Plan(make, (*columns, *weights), options.max_bad, is_bounded=is_bounded)
+
+
+def plan_of_catalog(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or the size of the catalog is not given.
+    """
+    if options.n_items is None:
+        raise UsageError("--task catalog needs --n-items, the number of items in the catalog.")
+    names = {"item": options.item or "item", "rank": options.rank or "rank"}
+    if options.rank is None and options.k is None and not has_column("rank", rows):
+        del names["rank"]  # the lists are cut already, so every row counts
+    asked = names | given(popularity=options.popularity)
+    check_columns(asked.values(), rows)
+    cut = given(k=options.k) if "rank" in names else {"k": None}
+    chosen = cut | given(popularity=options.popularity and True)
+    make = partial(se.CatalogAccumulator, options.n_items, **chosen)
+    items = [row[asked["item"]] for row in rows if row.get(asked["item"]) is not None]
+    types = {"item": id_type(items), "rank": Labels(integers=True), "popularity": Numbers()}
+    columns = (
+        *(Argument(argument, (name,), types[argument]) for argument, name in asked.items()),
+        *weight_columns(options, rows),
+    )
+    return Plan(make, columns, options.max_bad)
+
+
+def plan_of_preferences(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns; the models are those of the option.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or the models are not known.
+    InvalidInputError
+        If the accumulator refuses the models.
+    """
+    if options.models is None:
+        raise UsageError(
+            "watch needs --models with --task preferences: a pane cannot wait for models that "
+            "later rows name."
+        )
+    a, b, winner = _columns(options, rows)
+    models = listed_classes(options.models)
+    make = maker(se.PreferencesAccumulator, models)
+    model = class_label_type(models, None)
+    outcomes = (row[winner] for row in rows if row.get(winner) not in (None, ""))
+    columns = (
+        Argument("a", (a,), model),
+        Argument("b", (b,), model),
+        Argument("outcome", (winner,), outcome_type(outcomes)),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad, is_bounded=True)
+
+
+def plan_of_models(options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Plan to find the models of a log.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows.
+    """
+    from streameval.runs.slices import ValueCounts  # noqa: PLC0415 (of a first pass)
+
+    a, b, _ = _columns(options, rows)
+    columns = (Argument("a", (a,), Texts()), Argument("b", (b,), Texts()))
+    return Plan(ValueCounts, columns, options.max_bad, update=_count_models)
+
+
+def with_models(options: Options, found: ValueCounts) -> Options:
+    """Take the models that were found, in order.
+
+    Raises
+    ------
+    UsageError
+        If there are fewer than two.
+    """
+    names = {name for name in found.values() if name is not None}
+    if len(names) < 2:
+        said = f"one, {min(names)!r}" if names else "none"
+        raise UsageError(f"two or more models are compared, but the rows name {said}.")
+    labels = listed_classes(tuple(names))
+    return attrs.evolve(options, models=tuple(map(str, sorted(labels))))
+
+
+def _columns(options: Options, rows: Sequence[RawRow]) -> tuple[str, str, str]:
+    a, b = options.model_a or "model_a", options.model_b or "model_b"
+    winner = options.winner or "winner"
+    check_columns([a, b, winner], rows)
+    weight_columns(options, rows)
+    return a, b, winner
+
+
+def _count_models(counts: ValueCounts, batch: Mapping[str, Any]) -> str:
+    for side in ("a", "b"):
+        counts.update(batch[side].tolist())
+    return ""
+
+
+PLANS = {
+    "regression": plan_of_regression,
+    "catalog": plan_of_catalog,
+    "values": plan_of_values,
+    "preferences": plan_of_preferences,
+}
