@@ -390,7 +390,7 @@ class Panes:
             return
         require(self.newest - config.offset_size > -_LIMIT, "newest")
         end = config.end_of(self.newest)
-        require(end < _LIMIT and end - config.offset_size < _LIMIT, "newest")
+        require(end < _LIMIT, "newest")
         newest = (end - config.offset_size) // config.width - 1
         finest = [number for tier, number in self.panes if not tier]
         require(newest in finest and max(finest) == newest, "newest has no pane")

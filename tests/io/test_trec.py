@@ -166,9 +166,9 @@ BAD_QRELS = [
 ]
 
 
-@pytest.mark.parametrize("size", [2, 10**6])
-@pytest.mark.parametrize(("line", "reason"), BAD_RUNS)
-@pytest.mark.parametrize("read", [read_run, lambda name: list(iter_run(name))], ids=["all", "iter"])
+@each("size", [2, 10**6])
+@each(("line", "reason"), BAD_RUNS)
+@each("read", [read_run, lambda name: list(iter_run(name))])
 def test_bad_line_of_a_run_is_named(read, line, reason, size, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", size)
     line = line if isinstance(line, bytes) else line.encode()
@@ -178,8 +178,8 @@ def test_bad_line_of_a_run_is_named(read, line, reason, size, write, monkeypatch
     assert str(caught.value) == f"a.run, line 4: {reason}."
 
 
-@pytest.mark.parametrize("size", [2, 10**6])
-@pytest.mark.parametrize(("line", "reason"), BAD_QRELS)
+@each("size", [2, 10**6])
+@each(("line", "reason"), BAD_QRELS)
 def test_bad_line_of_qrels_is_named(line, reason, size, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", size)
     line = line if isinstance(line, bytes) else line.encode()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from offenders import each
 from small_states import EVERY
 
 import streameval as se
@@ -13,7 +14,7 @@ import streameval as se
 torch = pytest.importorskip("torch", reason="torch is not installed")
 
 pytestmark = [pytest.mark.engine(name="transformers"), pytest.mark.filterwarnings("default")]
-every_state = pytest.mark.parametrize("name", EVERY)
+every_state = each("name", EVERY)
 
 
 @every_state

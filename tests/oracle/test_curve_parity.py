@@ -367,7 +367,7 @@ def test_partial_roc_auc_up_to_one_is_the_roc_auc() -> None:
 ALL_METRICS = CURVE_METRICS | SCORE_METRICS | PROBABILITY_METRICS
 
 
-@pytest.mark.parametrize("name", ALL_METRICS)
+@each("name", ALL_METRICS)
 def test_number_equals_its_definition(name: str) -> None:
     for seed in range(N_CASES):
         _assert_equals_definition(ALL_METRICS[name], name, case(seed))

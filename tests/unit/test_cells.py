@@ -276,9 +276,10 @@ EARLIER = {
 }
 
 
-@pytest.mark.parametrize("earlier", EARLIER)
-@pytest.mark.parametrize("level", [48, 50, 52, 53, 55, 60, 62, 63, 64])
+@each("earlier", EARLIER)
+@each("level", [48, 50, 52, 53, 55, 60, 62, 63, 64])
 def test_table_gives_the_cells_of_sorting(earlier: str, level: int, tables: list[int]) -> None:
+    tables.clear()
     cells = EARLIER[earlier](level)
     keys, positive, _ = random_rows(3, 100_000)
     sorted_ones = cells.joined(Cells.of_rows(keys, positive, None, level), level)
@@ -316,9 +317,9 @@ ORDERS = {
 }
 
 
-@pytest.mark.parametrize("earlier", ["nothing", "whole weights"])
-@pytest.mark.parametrize("budget", [None, 60, 4000, 20_000])
-@pytest.mark.parametrize("order", ORDERS)
+@each("earlier", ["nothing", "whole weights"])
+@each("budget", [None, 60, 4000, 20_000])
+@each("order", ORDERS)
 @pytest.mark.parametrize("scale", ["probability", "real"])
 def test_level_is_found_by_a_table_as_by_sorting(
     scale: Scale, order: str, budget: int | None, earlier: str, tables: list[int]
@@ -328,6 +329,7 @@ def test_level_is_found_by_a_table_as_by_sorting(
     positive = random.random(len(scores)) < scores
     scores = ORDERS[order](scores, random)
     first = EARLIER[earlier](0)
+    tables.clear()
     level, cells = first.with_rows_within(scores, scale, positive, None, 0, budget)
     n_tables = len(tables)
     keys = keys_of(scores, scale)

@@ -39,7 +39,6 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.type_ids import OWN_TYPES
 
-every_state = pytest.mark.parametrize("name", EVERY)
 of_version_1 = each("name", [name for name in EVERY if name not in GROUPED])
 readers = each(
     "read",
@@ -346,14 +345,13 @@ def test_numbers_are_as_narrow_as_the_largest_needs(
     assert codec.decode_fields(parts.header["state"], parts.payload)["numbers"] == numbers
 
 
-@every_state
-def test_bytes_are_the_same_when_arrays_are_narrowed_in_place(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@each("name", EVERY)
+def test_bytes_are_the_same_when_arrays_are_narrowed_in_place(name: str) -> None:
     accumulator = EVERY[name]()
     expected = accumulator.to_bytes()
-    monkeypatch.setattr(codec, "_LARGE", 1)
-    assert accumulator.to_bytes() == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codec, "_LARGE", 1)
+        assert accumulator.to_bytes() == expected
 
 
 def test_large_matrix_is_written_row_by_row_whatever_its_memory() -> None:

@@ -35,8 +35,8 @@ from use_states import use
 import streameval as se
 from streameval.inputs import classes as _classes
 
-every_state = pytest.mark.parametrize("name", EVERY)
-in_words = pytest.mark.parametrize("name", [name for name in EVERY if name not in GROUPED])
+every_state = each("name", EVERY)
+in_words = each("name", [name for name in EVERY if name not in GROUPED])
 fuzzed = settings(
     max_examples=quick_cases(200),
     suppress_health_check=list(HealthCheck),
@@ -372,7 +372,7 @@ def items_of(name: str) -> dict[str, list[Any]]:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", [name for name in STATES if STATES[name]().type_id == 6])
+@each("name", [name for name in STATES if STATES[name]().type_id == 6])
 @given(data=st.data())
 @fuzzed
 def test_hostile_columns_are_refused_or_harmless(name: str, data: st.DataObject) -> None:

@@ -8,7 +8,8 @@ import attrs
 import numpy as np
 import pytest
 from offenders import each
-from small_states import Parsed, parse, seal
+from older_panes import fields_of, written
+from small_states import EVERY, Parsed, parse, seal
 from win_rate import WinRate
 
 import streameval as se
@@ -18,6 +19,7 @@ from streameval.accumulators.sealed import FlatGroups, FlatLeaves, FlatSlices, S
 from streameval.configs.inner import Inner
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import rank_of
+from streameval.states.column import Column
 
 
 def counted(empty: Any, batch: dict[str, Any]) -> Any:
@@ -286,6 +288,95 @@ def test_panes_without_labels_are_refused_where_rows_need_none() -> None:
     w._held = Held(attrs.evolve(state, panes=panes), ranking.copy())
     with pytest.raises(se.CorruptStateError, match="rows without labels that need none"):
         se.from_bytes(w.to_bytes())
+
+
+def signed(*values: int) -> Column:
+    return Column(np.array(values, dtype=np.int64))
+
+
+def unsigned(*values: int) -> Column:
+    return Column(np.array(values, dtype=np.uint64))
+
+
+def weights(*values: int, **fraction: Any) -> FixedPoint:
+    return FixedPoint(np.array(values, dtype=np.int64), **fraction)
+
+
+def kept() -> se.Windowed:
+    """Panes that are kept forever, -1 and 4."""
+    batch = {"y_true": [1, 2], "y_pred": [1, 2], "time": [4, 55]}
+    return se.Windowed(se.RegressionAccumulator(), pane=10, offset=8).update(batch)
+
+
+_MOVED = "a pane that is not where its time puts it"
+
+PANES: dict[str, tuple[Any, dict[str, Any], str]] = {
+    claim: (EVERY["windowed"], changes, message)
+    for claim, changes, message in [
+        ("newest is unsigned", {"newest": unsigned(199)}, "newest"),
+        ("newest is a weight", {"newest": weights(199)}, "newest"),
+        ("tiers are signed", {"tiers": signed(2, 1)}, "tiers"),
+        ("panes are unsigned", {"panes": unsigned(15, 19, 2)}, "panes"),
+        ("labelled is signed", {"labelled": signed(0, 1, 1, 1)}, "labelled"),
+        ("rows are a column", {"rows": signed(1, 1, 2, 1)}, "rows"),
+        ("rows are a matrix", {"rows": weights(1, 1, 2, 1).reshape(4, 1)}, "rows"),
+        ("rows are negative", {"rows": weights(1, 1, 2, -1)}, "rows holds negative numbers"),
+        ("a pane has no weight", {"rows": weights(0, 1, 2, 1)}, "a pane without rows"),
+        (
+            "no row has a fraction",
+            {"rows": weights(1, 1, 2, 1, fraction=np.zeros(4, dtype=np.int64))},
+            "fractions that no row has",
+        ),
+        ("newest is missing", {"newest": signed()}, "newest"),
+        ("newest is there twice", {"newest": signed(199, 199)}, "newest"),
+        ("there are more tiers", {"tiers": unsigned(2, 1, 0)}, "tiers"),
+        ("tiers have fewer panes", {"tiers": unsigned(2, 0)}, "tiers"),
+        (
+            "two panes have no number",
+            {"rows": weights(1, 1, 2, 1, 1), "labelled": unsigned(0, 1, 1, 1, 0)},
+            "panes",
+        ),
+        (
+            "a number has no pane",
+            {"rows": weights(1, 1), "labelled": unsigned(0, 1)},
+            "panes",
+        ),
+        ("labelled is of fewer panes", {"labelled": unsigned(1, 1, 1)}, "panes"),
+        ("labelled is no flag", {"labelled": unsigned(0, 2, 1, 0)}, "labelled"),
+        ("panes are in another order", {"panes": signed(19, 15, 2)}, "panes are out of order"),
+        ("a pane is there twice", {"panes": signed(19, 19, 2)}, "panes are out of order"),
+        ("a pane has no state", {"labelled": unsigned(1, 1, 1, 1)}, "3 states instead of 4"),
+        ("newest is too late", {"newest": signed(2**63 - 1)}, "newest"),
+        ("newest is too early", {"newest": signed(3 - 2**63)}, "newest"),
+        ("newest is in another pane", {"newest": signed(189)}, "newest has no pane"),
+        ("newest is before the last pane", {"newest": signed(155)}, "newest has no pane"),
+        ("a pane has moved on", {"panes": signed(11, 19, 2)}, _MOVED),
+        ("a pane has moved on too soon", {"panes": signed(15, 19, 3)}, _MOVED),
+        ("a pane is before all tiers", {"panes": signed(15, 19, 1)}, _MOVED),
+    ]
+} | {
+    "rows are before all that are kept": (
+        kept,
+        {"rows": weights(1, 1, 1), "labelled": unsigned(1, 1, 0)},
+        "rows before panes that are kept",
+    ),
+    "newest is in the last pane of all times": (kept, {"newest": signed(2**63 - 1)}, "newest"),
+    "a pane is before all times": (
+        kept,
+        {"panes": signed(-(2**63) // 10 - 1, 4)},
+        _MOVED,
+    ),
+}
+
+
+@each("claim", PANES)
+def test_panes_that_no_rows_have_made_are_refused(claim: str) -> None:
+    make, changes, message = PANES[claim]
+    w = make()
+    fields = fields_of(w)
+    assert se.from_bytes(written(w, fields)) == w
+    with pytest.raises(se.CorruptStateError, match=f"state is corrupt: {message}\\.$"):
+        se.from_bytes(written(w, fields | changes))
 
 
 def test_total_of_a_loaded_state_is_known() -> None:
