@@ -127,8 +127,18 @@ def _mean_loss(
     return outward(end(table.hi, table.lo), value, end(table.lo, table.hi), max_value=max_value)
 
 
-def ece(table: CellTable, bins: int) -> Bounded:
-    """Bound the expected calibration error; the docstring of the module explains how."""
+def ece(table: CellTable, bins: int = 15) -> Bounded:
+    """Compute the expected calibration error, in [0, 1]; for probabilities.
+
+    ``|mean label - mean score|`` in each of the bins ``[i/bins, (i+1)/bins)``, the last
+    closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015). Call it for
+    another number of bins, as in ``ece(bins=10)``.
+
+    Parameters
+    ----------
+    bins : int
+        The number of bins, from 1 to 65,536.
+    """
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = rounded_sum(pos) + rounded_sum(neg)
     if not n:
@@ -160,10 +170,24 @@ def ece(table: CellTable, bins: int) -> Bounded:
     return outward(lower / n - _ECE_ROUNDING, value, upper / n + _ECE_ROUNDING)
 
 
-def adaptive_ece(table: CellTable, bins: int) -> Bounded:
-    """Bound the calibration error of bins of equal mass; see the docstring of the module.
+def adaptive_ece(table: CellTable, bins: int = 15) -> Bounded:
+    """Compute the calibration error of bins of equal mass, in [0, 1]; for probabilities.
 
-    If an edge cuts a row, or rows with one score, these belong to both bins by share of their mass.
+    ``|mean label - mean score|`` in each of the bins, which hold the same share of the
+    examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, that
+    an edge cuts count in both bins by their shares. Call it for another number of bins.
+
+    Parameters
+    ----------
+    bins : int
+        The number of bins, from 1 to 65,536.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> curve = se.PRCurveSketch().update([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.9]).compute()
+    >>> f"{curve.adaptive_ece(2):.3f}", f"{curve.ece(2):.3f}"
+    ('0.225', '0.125')
     """
     pos, neg = (part.near_floats()[::-1] for part in (table.pos, table.neg))
     low, high = table.lo[::-1], table.hi[::-1]

@@ -17,6 +17,7 @@ import numpy as np
 
 from streameval.exact.array_types import Indices, Mask
 from streameval.exact.fixed_point import FixedPoint
+from streameval.metrics import curves
 from streameval.metrics.bounded import ROUNDING, Bounded, Threshold, outward
 from streameval.metrics.envelope import of_shares, of_sums
 from streameval.metrics.points import CellTable, Points
@@ -33,36 +34,80 @@ from streameval.metrics.thresholds import hull, min_fp, of_highest_recall
 Requirement = Callable[[FixedPoint, FixedPoint], Mask]
 
 
-def tpr_at_fpr(table: CellTable, max_fpr: float) -> Bounded:
-    """Bound the highest TPR with an FPR of at most `max_fpr`."""
+def partial_roc_auc(table: CellTable, max_fpr: float) -> Bounded:
+    """Compute the area up to a false positive rate, standardized (McClish, 1989).
+
+    Parameters
+    ----------
+    max_fpr : float
+        From 2**-1000 to 1.
+
+    Returns
+    -------
+    Bounded
+        0.5 for chance and 1 for a perfect order; nan unless both classes occur.
+    """
+    return of_sums(table, lambda points: curves.partial_roc_auc(points, max_fpr))
+
+
+def recall_at_precision(table: CellTable, p: float) -> Bounded:
+    """Find the highest recall with a precision of at least `p`.
+
+    0 where no threshold reaches `p`, and nan without a positive. `p` is compared with the
+    quotient of the exact counts, rounded once, as `precision_at` returns it: 9 of 10 reach 0.9.
+    """
+    return of_shares(table, lambda points: curves.recall_at_precision(points, p))
+
+
+def precision_at_recall(table: CellTable, r: float) -> Bounded:
+    """Find the highest precision with a recall of at least `r`; nan without a positive.
+
+    Recalls are compared as precisions are in `recall_at_precision`.
+    """
+    return of_shares(table, lambda points: curves.precision_at_recall(points, r))
+
+
+def tpr_at_fpr(table: CellTable, f: float) -> Bounded:
+    """Find the highest true positive rate with a false positive rate of at most `f`.
+
+    Rates are compared as precisions are in `recall_at_precision`. nan unless both classes
+    occur.
+    """
     return of_shares(
-        table, lambda points: _sensitivity(points, lambda fp, tn: is_within(fp, tn, max_fpr))
+        table, lambda points: _sensitivity(points, lambda fp, tn: is_within(fp, tn, f))
     )
 
 
-def sensitivity_at_specificity(table: CellTable, min_specificity: float) -> Bounded:
-    """Bound the highest sensitivity with a specificity of at least `min_specificity`."""
-    return of_shares(
-        table, lambda points: _sensitivity(points, lambda fp, tn: reaches(tn, fp, min_specificity))
-    )
+def sensitivity_at_specificity(table: CellTable, s: float) -> Bounded:
+    """Find the highest sensitivity (recall) with a specificity of at least `s`.
+
+    nan unless both classes occur.
+    """
+    return of_shares(table, lambda points: _sensitivity(points, lambda fp, tn: reaches(tn, fp, s)))
 
 
-def specificity_at_sensitivity(table: CellTable, min_sensitivity: float) -> Bounded:
-    """Bound the highest specificity with a sensitivity of at least `min_sensitivity`."""
+def specificity_at_sensitivity(table: CellTable, s: float) -> Bounded:
+    """Find the highest specificity with a sensitivity (recall) of at least `s`, above 0.
+
+    nan unless both classes occur.
+    """
 
     def specificity(points: Points) -> float:
-        at = _first_at(points, min_sensitivity)
+        at = _first_at(points, s)
         fp = points.exact_fp
         return math.nan if at is None else share_of(fp[-1] - fp[at], fp[at])
 
     return of_shares(table, specificity)
 
 
-def fpr_at_tpr(table: CellTable, min_tpr: float) -> Bounded:
-    """Bound the lowest FPR with a TPR of at least `min_tpr`."""
+def fpr_at_tpr(table: CellTable, t: float) -> Bounded:
+    """Find the lowest false positive rate with a true positive rate of at least `t`, above 0.
+
+    nan unless both classes occur.
+    """
 
     def fpr(points: Points) -> float:
-        at = _first_at(points, min_tpr)
+        at = _first_at(points, t)
         fp = points.exact_fp
         return math.nan if at is None else share_of(fp[at], fp[-1] - fp[at])
 
@@ -70,21 +115,30 @@ def fpr_at_tpr(table: CellTable, min_tpr: float) -> Bounded:
     return Bounded(value) if table.is_exact else Bounded(value, fpr(table.high), fpr(table.low))
 
 
-def threshold_at_fpr(table: CellTable, max_fpr: float) -> Threshold:
-    """Bound the threshold of `tpr_at_fpr`; nan if none that finds a positive is within it."""
-    return _of_limit(table, lambda fp, tn: is_within(fp, tn, max_fpr))
+def threshold_at_fpr(table: CellTable, f: float) -> Threshold:
+    """Find the threshold of `tpr_at_fpr`, the highest of several.
+
+    nan if no threshold that finds a positive is within it.
+    """
+    return _of_limit(table, lambda fp, tn: is_within(fp, tn, f))
 
 
-def threshold_at_specificity(table: CellTable, min_specificity: float) -> Threshold:
-    """Bound the threshold of `sensitivity_at_specificity`, as `threshold_at_fpr`."""
-    return _of_limit(table, lambda fp, tn: reaches(tn, fp, min_specificity))
+def threshold_at_specificity(table: CellTable, s: float) -> Threshold:
+    """Find the threshold of `sensitivity_at_specificity`, the highest of several.
+
+    nan if no threshold that finds a positive reaches it.
+    """
+    return _of_limit(table, lambda fp, tn: reaches(tn, fp, s))
 
 
-def threshold_at_sensitivity(table: CellTable, min_sensitivity: float) -> Threshold:
-    """Bound the highest threshold with a sensitivity of at least `min_sensitivity`."""
+def threshold_at_sensitivity(table: CellTable, s: float) -> Threshold:
+    """Find the highest threshold with a sensitivity (recall, TPR) of at least `s`, above 0.
+
+    It is that of `specificity_at_sensitivity` and `fpr_at_tpr`; nan without a positive.
+    """
     if not table.estimate.n_pos:
         return Threshold(math.nan)
-    return hull(table, _reached(table.estimate, min_sensitivity))
+    return hull(table, _reached(table.estimate, s))
 
 
 def equal_error_rate(table: CellTable) -> Bounded:
@@ -141,8 +195,26 @@ def youden_j_threshold(table: CellTable) -> Threshold:
     return Threshold(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
-def min_cost(table: CellTable, fp_cost: float, fn_cost: float, prevalence: float | None) -> Bounded:
-    """Bound the lowest expected cost of an example over all thresholds, and no threshold."""
+def min_cost(
+    table: CellTable,
+    fp_cost: float = 1.0,
+    fn_cost: float = 1.0,
+    prevalence: float | None = None,
+) -> Bounded:
+    """Find the lowest expected cost of an example over all thresholds.
+
+    ``prevalence * fn_cost * FNR + (1 - prevalence) * fp_cost * FPR``, where nothing predicted
+    is a threshold too; nan unless both classes occur. Call it for other costs, as in
+    ``min_cost(fp_cost=1, fn_cost=10)``.
+
+    Parameters
+    ----------
+    fp_cost, fn_cost : float
+        The cost of a false positive and of a false negative, at least 0.
+    prevalence : float, optional
+        The share of positives where the scores will be used, in [0, 1]; by default that of
+        the examples.
+    """
 
     def cost(points: Points) -> float:
         n_pos, n_neg = points.n_pos, points.n_neg
@@ -159,19 +231,29 @@ def min_cost(table: CellTable, fp_cost: float, fn_cost: float, prevalence: float
 
 
 def precision_at_top(table: CellTable, share: float) -> Bounded:
-    """Bound the share of positives among the highest `share` of the examples."""
+    """Compute the share of positives among the highest `share` of the examples, in (0, 1].
+
+    Examples of one score are in any order, so it is the mean over all orders. nan without a
+    positive.
+    """
     return of_shares(table, lambda points: _of_top(points, share, lambda tp, top, *_: tp / top))
 
 
 def recall_at_top(table: CellTable, share: float) -> Bounded:
-    """Bound the share of the positives that are among the highest `share` of the examples."""
+    """Compute the share of the positives among the highest `share` of the examples: the gain.
+
+    Ties are as in `precision_at_top`; nan without a positive.
+    """
     return of_shares(
         table, lambda points: _of_top(points, share, lambda tp, _, n_pos, __: tp / n_pos)
     )
 
 
 def lift_at_top(table: CellTable, share: float) -> Bounded:
-    """Bound the precision of the highest `share` of the examples over that of all."""
+    """Compute the precision of the highest `share` of the examples over that of all.
+
+    1 is chance. Ties are as in `precision_at_top`; nan without a positive.
+    """
     return of_shares(
         table, lambda points: _of_top(points, share, lambda tp, top, p, n: tp * n / (top * p))
     )

@@ -6,6 +6,7 @@ pages, `explain`, gates, suggestions for misspelt names and the reference follow
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -253,6 +254,8 @@ class Metric:
         Whether tables of classes have a column for it.
     headline : int
         Its rank, from 1, among the metrics of short summaries; 0 for the others.
+    documentation : str
+        The docstring of the attribute, if it says more than `meaning`.
     """
 
     name: str
@@ -284,6 +287,7 @@ class Metric:
     absent: tuple[object, ...] | Callable[[Any, str], tuple[object, ...]] = ()
     by_class: bool = False
     headline: int = 0
+    documentation: str = ""
     needs_argument: bool = attrs.field(
         default=attrs.Factory(_lacks_default, takes_self=True), init=False
     )
@@ -293,6 +297,11 @@ class Metric:
     def meaning(self) -> str:
         """Its meaning, in one or a few sentences."""
         return f"{self.help} {self.notes}".rstrip()
+
+    @property
+    def docstring(self) -> str:
+        """The docstring of the attribute."""
+        return inspect.cleandoc(self.documentation) or self.meaning
 
     @property
     def typed(self) -> str:

@@ -167,17 +167,28 @@ def rates_at(table: CellTable, thresholds: Floats) -> ThresholdRates:
 
 
 def precision_at(table: CellTable, threshold: float) -> Bounded:
-    """Bound the share of positives among the scores of at least a threshold, 0 without any."""
+    """Compute the share of positives among scores of at least a threshold, 0 without any."""
     return _precision(outcome_at(table, threshold))
 
 
 def recall_at(table: CellTable, threshold: float) -> Bounded:
-    """Bound the share of the positives that score at least a threshold."""
+    """Compute the share of the positives that score at least a threshold.
+
+    nan without a positive.
+    """
     return _recall(outcome_at(table, threshold), table.pos.sum().to_fraction())
 
 
-def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
-    """Bound F at a threshold, 0 where nothing is positive or predicted so."""
+def f_at(table: CellTable, threshold: float, beta: float = 1.0) -> Bounded:
+    """Compute F at a threshold, 0 where nothing is positive or predicted so.
+
+    Parameters
+    ----------
+    threshold : float
+        A score of at least this is a positive prediction.
+    beta : float
+        At least 0; 1 weighs precision and recall alike.
+    """
     n_pos, square = table.pos.sum().to_fraction(), Fraction(beta) ** 2
     return _of_outcome(
         outcome_at(table, threshold),
@@ -186,7 +197,31 @@ def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
 
 
 def net_benefit(table: CellTable, threshold: float) -> Bounded:
-    """Bound the true positives an example, less the false ones at the odds of a threshold."""
+    """Compute true positives an example, less false ones at the odds of a threshold.
+
+    ``TP / n - FP / n * threshold / (1 - threshold)`` (Vickers and Elkin, 2006), the benefit of
+    acting on probabilities of at least the threshold: each false positive is worth what
+    somebody who acts from this probability on must hold it worth. Compare it with acting on
+    nobody, 0, and on everybody, ``n_pos / n - n_neg / n * threshold / (1 - threshold)``. nan
+    without an example.
+
+    Parameters
+    ----------
+    threshold : float
+        The probability from which on to act, in [0, 1).
+
+    Raises
+    ------
+    InvalidInputError
+        If the threshold is outside [0, 1), or scores are not probabilities.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+    >>> curve.net_benefit(0.2), curve.net_benefit(0.5)
+    (0.4375, 0.25)
+    """
     n = (table.pos.sum() + table.neg.sum()).to_fraction()
     if not n:
         return Bounded(math.nan)
@@ -195,7 +230,37 @@ def net_benefit(table: CellTable, threshold: float) -> Bounded:
 
 
 def selective_accuracy(table: CellTable, confidence: float) -> Bounded:
-    """Bound the accuracy of the decisions of some confidence, 0 without any."""
+    """Compute the accuracy of decisions at 0.5, if those of less confidence are rejected.
+
+    The confidence of a score ``p`` is that of the likelier class, ``max(p, 1 - p)``. With
+    `selective_coverage`, it gives the curve of accuracy against rejection (Nadeem et al.,
+    2009), or of risk against coverage (Geifman and El-Yaniv, 2017).
+
+    Parameters
+    ----------
+    confidence : float
+        The least confidence of a decision, in [0.5, 1].
+
+    Returns
+    -------
+    Bounded
+        In [0, 1]. 0 if all decisions are rejected. nan without an example.
+
+    Raises
+    ------
+    InvalidInputError
+        If the confidence is outside [0.5, 1], or scores are not probabilities.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+    >>> for confidence in (0.5, 0.6, 0.7):
+    ...     print(curve.selective_accuracy(confidence), curve.selective_coverage(confidence))
+    0.75 1.0
+    0.75 1.0
+    1.0 0.5
+    """
     if not len(table.lo):
         return Bounded(math.nan)
     right, wrong = _decided(table, confidence)
@@ -206,7 +271,10 @@ def selective_accuracy(table: CellTable, confidence: float) -> Bounded:
 
 
 def selective_coverage(table: CellTable, confidence: float) -> Bounded:
-    """Bound the share of the examples with a decision of some confidence."""
+    """Compute the share of the examples that are decided if `confidence` is the least.
+
+    One less the share that is rejected; see `selective_accuracy`. nan without an example.
+    """
     n = (table.pos.sum() + table.neg.sum()).to_fraction()
     if not n:
         return Bounded(math.nan)
@@ -245,19 +313,18 @@ def _above_complement(confidence: float) -> float:
     return limit if 1.0 - limit < confidence else math.nextafter(limit, 1.0)
 
 
-def threshold_at_precision(table: CellTable, min_precision: float) -> Threshold:
-    """Bound the threshold of the highest recall with a precision of at least `min_precision`.
+def threshold_at_precision(table: CellTable, p: float) -> Threshold:
+    """Find the threshold of `recall_at_precision`.
 
-    If there are several, it is the one with the highest precision, which is also the highest one;
-    nan if none.
-
-    The counts at the lower end of a cell are exact. The highest recall is therefore at
-    least the recall at the last lower end with enough precision. Beyond that lower end, the
-    threshold can only be inside a cell, above the lower end, where it excludes a negative.
+    If several have the highest recall, this is the one with the highest precision; nan if no
+    threshold reaches `p`. The interval is the hull of the cells that can contain it.
     """
+    # The counts at the lower end of a cell are exact, so the highest recall is at least that at the
+    # last lower end with enough precision. Beyond it, the threshold can only be inside a cell,
+    # above the lower end, where it excludes a negative.
     points, fewest = table.estimate, min_fp(table)
-    last = curves.last_at_precision(points, min_precision)
-    return of_highest_recall(table, last, reaches(points.exact_tp, fewest, min_precision))
+    last = curves.last_at_precision(points, p)
+    return of_highest_recall(table, last, reaches(points.exact_tp, fewest, p))
 
 
 def of_highest_recall(table: CellTable, last: int | None, can_reach: Mask) -> Threshold:

@@ -137,15 +137,6 @@ class Calibration(CalibrationMembers, SumsResult):
         return self._config.class_names
 
     @property
-    def n_clipped(self) -> int | float:
-        """The weight of the examples whose log loss was clipped.
-
-        Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine epsilon
-        of float64, and counts with that.
-        """
-        return self._state.clipped.to_number()
-
-    @property
     def ece(self) -> float:
         """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
@@ -454,6 +445,7 @@ Calibration.TABLE = Table(
         "n_clipped",
         "With clipped log loss",
         "The weight of the examples whose log loss was clipped.",
+        value=lambda result: result._state.clipped.to_number(),
         notes="Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine "
         "epsilon of float64, and counts with that.",
     ),

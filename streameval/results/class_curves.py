@@ -25,7 +25,7 @@ from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
 from streameval.results.curve import Curve
 from streameval.results.members import ClassCurvesMembers, add_members
-from streameval.results.metric_values import CurveAverages, MetricValue, with_options
+from streameval.results.metric_values import CurveAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.result import PlotRequest, Report, not_measured
@@ -180,29 +180,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         """
         mean: Bounded = self._average("average_precision", "macro")
         return mean
-
-    @with_options
-    def class_wise_ece(self, bins: int = 15) -> Bounded:
-        """Compute the mean over all classes of the calibration error of each, in [0, 1].
-
-        It finds errors that the error of the most probable class misses; for probabilities. Call
-        it for another number of bins.
-
-        Parameters
-        ----------
-        bins : int
-            The number of bins, from 1 to 65,536.
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
-        >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
-        >>> f"{curves.class_wise_ece:.3f}", f"{curves[0].ece:.3f}", f"{curves[0].ece(bins=2):.3f}"
-        ('0.333', '0.333', '0.333')
-        """
-        values = [curve.ece(bins) for curve in self.values()]
-        return mean_of(values, [1.0] * len(values))
 
     def versus(self, label: Label, other: Label) -> Curve:
         """Return the curve of a class against another one, from the examples of these two alone.
@@ -440,6 +417,29 @@ def _averaged(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
+def _class_wise_ece(curves: ClassCurves, bins: int = 15) -> Bounded:
+    """Compute the mean over all classes of the calibration error of each, in [0, 1].
+
+    It finds errors that the error of the most probable class misses; for probabilities. Call
+    it for another number of bins.
+
+    Parameters
+    ----------
+    bins : int
+        The number of bins, from 1 to 65,536.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
+    >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
+    >>> f"{curves.class_wise_ece:.3f}", f"{curves[0].ece:.3f}", f"{curves[0].ece(bins=2):.3f}"
+    ('0.333', '0.333', '0.200')
+    """
+    values = [curve.ece(bins) for curve in curves.values()]
+    return mean_of(values, [1.0] * len(values))
+
+
 def _of_pairs(name: str, *, weighted: bool, **row: Any) -> Metric:
     """Make the row of an average over pairs of classes."""
     return Metric(
@@ -503,6 +503,8 @@ ClassCurves.TABLE = Table(
     ),
     Metric(
         name="class_wise_ece",
+        value=_class_wise_ece,
+        documentation=_class_wise_ece.__doc__ or "",
         limits=SHARE,
         aliases=("classwise_ece", "static_calibration_error", "sce", "cw_ece"),
         heading="Class-wise calibration error",

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
 
 import attrs
 
-from streameval.configs.calibration import number_of_bins
 from streameval.configs.names import as_names
-from streameval.configs.options import fraction
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
-from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
+from streameval.metrics import curves, envelope, operating_points, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
@@ -29,16 +27,10 @@ from streameval.results.confusion import Confusion
 from streameval.results.curve_metrics import (
     CURVE_METRICS,
     beta_value,
-    confidence_value,
-    cost_value,
-    max_fpr_value,
-    positive_rate_value,
-    probability_below_1,
     threshold_value,
     threshold_values,
 )
 from streameval.results.members import CurveMembers, add_members
-from streameval.results.metric_values import with_options
 from streameval.results.names import MetricName
 from streameval.results.reading import Number
 from streameval.results.result import PlotRequest, Report, Result
@@ -141,21 +133,6 @@ class Curve(CurveMembers, Result):
         return self._table.n
 
     @property
-    def n_pos(self) -> Number:
-        """The weight of the positives."""
-        return self._table.n_pos
-
-    @property
-    def n_neg(self) -> Number:
-        """The weight of the negatives."""
-        return self._table.n_neg
-
-    @property
-    def n_skipped(self) -> Number:
-        """The weight of the examples left out for a score that is NaN."""
-        return self._skipped.to_number()
-
-    @property
     def exact(self) -> bool:
         """Whether every distinct score has its own bin."""
         return self._table.is_exact
@@ -196,85 +173,6 @@ class Curve(CurveMembers, Result):
         (0.7973, 0.7917)
         """
         return areas.pr_auc_davis_goadrich(self._table)
-
-    @with_options
-    def ece(self, bins: int = 15) -> Bounded:
-        """Compute the expected calibration error, in [0, 1]; for probabilities.
-
-        ``|mean label - mean score|`` in each of the bins ``[i/bins, (i+1)/bins)``, the last
-        closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015). Call it for
-        another number of bins, as in ``ece(bins=10)``.
-
-        Parameters
-        ----------
-        bins : int
-            The number of bins, from 1 to 65,536.
-        """
-        table = self._probabilities("ece")
-        return loss_bounds.ece(table, number_of_bins(bins))
-
-    @with_options
-    def adaptive_ece(self, bins: int = 15) -> Bounded:
-        """Compute the calibration error of bins of equal mass, in [0, 1]; for probabilities.
-
-        ``|mean label - mean score|`` in each of the bins, which hold the same share of the
-        examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, that
-        an edge cuts count in both bins by their shares. Call it for another number of bins.
-
-        Parameters
-        ----------
-        bins : int
-            The number of bins, from 1 to 65,536.
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> curve = se.PRCurveSketch().update([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.9]).compute()
-        >>> f"{curve.adaptive_ece(2):.3f}", f"{curve.ece(2):.3f}"
-        ('0.225', '0.125')
-        """
-        table = self._probabilities("adaptive_ece")
-        return loss_bounds.adaptive_ece(table, number_of_bins(bins))
-
-    def partial_roc_auc(self, max_fpr: float) -> Bounded:
-        """Compute the area up to a false positive rate, standardized (McClish, 1989).
-
-        Parameters
-        ----------
-        max_fpr : float
-            From 2**-1000 to 1.
-
-        Returns
-        -------
-        Bounded
-            0.5 for chance and 1 for a perfect order; nan unless both classes occur.
-        """
-        limit = max_fpr_value(max_fpr)
-        return envelope.of_sums(self._table, lambda points: curves.partial_roc_auc(points, limit))
-
-    def precision_at(self, threshold: float) -> Bounded:
-        """Compute the share of positives among scores of at least a threshold, 0 without any."""
-        return thresholds.precision_at(self._table, threshold_value(threshold))
-
-    def recall_at(self, threshold: float) -> Bounded:
-        """Compute the share of the positives that score at least a threshold.
-
-        nan without a positive.
-        """
-        return thresholds.recall_at(self._table, threshold_value(threshold))
-
-    def f_at(self, threshold: float, beta: float = 1.0) -> Bounded:
-        """Compute F at a threshold, 0 where nothing is positive or predicted so.
-
-        Parameters
-        ----------
-        threshold : float
-            A score of at least this is a positive prediction.
-        beta : float
-            At least 0; 1 weighs precision and recall alike.
-        """
-        threshold = threshold_value(threshold)
-        return thresholds.f_at(self._table, threshold, beta_value(beta))
 
     @overload
     def at(self, thresholds: Any) -> ThresholdRates: ...
@@ -327,89 +225,6 @@ class Curve(CurveMembers, Result):
         names = as_names(metrics, name="metrics")
         return curve_confusion.metrics_at(self._table, values, names)
 
-    def recall_at_precision(self, p: float) -> Bounded:
-        """Find the highest recall with a precision of at least `p`.
-
-        0 where no threshold reaches `p`, and nan without a positive. `p` is compared with the
-        quotient of the exact counts, rounded once, as `precision_at` returns it: 9 of 10 reach 0.9.
-        """
-        min_precision = fraction(p, name="p")
-        return envelope.of_shares(
-            self._table, lambda points: curves.recall_at_precision(points, min_precision)
-        )
-
-    def precision_at_recall(self, r: float) -> Bounded:
-        """Find the highest precision with a recall of at least `r`; nan without a positive.
-
-        Recalls are compared as precisions are in `recall_at_precision`.
-        """
-        min_recall = fraction(r, name="r")
-        return envelope.of_shares(
-            self._table, lambda points: curves.precision_at_recall(points, min_recall)
-        )
-
-    def threshold_at_precision(self, p: float) -> Bounded:
-        """Find the threshold of `recall_at_precision`.
-
-        If several have the highest recall, this is the one with the highest precision; nan if no
-        threshold reaches `p`. The interval is the hull of the cells that can contain it.
-        """
-        return thresholds.threshold_at_precision(self._table, fraction(p, name="p"))
-
-    def tpr_at_fpr(self, f: float) -> Bounded:
-        """Find the highest true positive rate with a false positive rate of at most `f`.
-
-        Rates are compared as precisions are in `recall_at_precision`. nan unless both classes
-        occur.
-        """
-        return operating_points.tpr_at_fpr(self._table, fraction(f, name="f"))
-
-    def fpr_at_tpr(self, t: float) -> Bounded:
-        """Find the lowest false positive rate with a true positive rate of at least `t`, above 0.
-
-        nan unless both classes occur.
-        """
-        return operating_points.fpr_at_tpr(self._table, positive_rate_value(t, name="t"))
-
-    def sensitivity_at_specificity(self, s: float) -> Bounded:
-        """Find the highest sensitivity (recall) with a specificity of at least `s`.
-
-        nan unless both classes occur.
-        """
-        return operating_points.sensitivity_at_specificity(self._table, fraction(s, name="s"))
-
-    def specificity_at_sensitivity(self, s: float) -> Bounded:
-        """Find the highest specificity with a sensitivity (recall) of at least `s`, above 0.
-
-        nan unless both classes occur.
-        """
-        return operating_points.specificity_at_sensitivity(
-            self._table, positive_rate_value(s, name="s")
-        )
-
-    def threshold_at_fpr(self, f: float) -> Bounded:
-        """Find the threshold of `tpr_at_fpr`, the highest of several.
-
-        nan if no threshold that finds a positive is within it.
-        """
-        return operating_points.threshold_at_fpr(self._table, fraction(f, name="f"))
-
-    def threshold_at_specificity(self, s: float) -> Bounded:
-        """Find the threshold of `sensitivity_at_specificity`, the highest of several.
-
-        nan if no threshold that finds a positive reaches it.
-        """
-        return operating_points.threshold_at_specificity(self._table, fraction(s, name="s"))
-
-    def threshold_at_sensitivity(self, s: float) -> Bounded:
-        """Find the highest threshold with a sensitivity (recall, TPR) of at least `s`, above 0.
-
-        It is that of `specificity_at_sensitivity` and `fpr_at_tpr`; nan without a positive.
-        """
-        return operating_points.threshold_at_sensitivity(
-            self._table, positive_rate_value(s, name="s")
-        )
-
     @property
     def equal_error_rate(self) -> Bounded:
         """The rate at which false positives and false negatives are equally frequent, in [0, 1].
@@ -418,124 +233,6 @@ class Curve(CurveMembers, Result):
         classes occur.
         """
         return operating_points.equal_error_rate(self._table)
-
-    def precision_at_top(self, share: float) -> Bounded:
-        """Compute the share of positives among the highest `share` of the examples, in (0, 1].
-
-        Examples of one score are in any order, so it is the mean over all orders. nan without a
-        positive.
-        """
-        return operating_points.precision_at_top(
-            self._table, positive_rate_value(share, name="share")
-        )
-
-    def recall_at_top(self, share: float) -> Bounded:
-        """Compute the share of the positives among the highest `share` of the examples: the gain.
-
-        Ties are as in `precision_at_top`; nan without a positive.
-        """
-        return operating_points.recall_at_top(self._table, positive_rate_value(share, name="share"))
-
-    def lift_at_top(self, share: float) -> Bounded:
-        """Compute the precision of the highest `share` of the examples over that of all.
-
-        1 is chance. Ties are as in `precision_at_top`; nan without a positive.
-        """
-        return operating_points.lift_at_top(self._table, positive_rate_value(share, name="share"))
-
-    @with_options
-    def min_cost(
-        self, fp_cost: float = 1.0, fn_cost: float = 1.0, prevalence: float | None = None
-    ) -> Bounded:
-        """Find the lowest expected cost of an example over all thresholds.
-
-        ``prevalence * fn_cost * FNR + (1 - prevalence) * fp_cost * FPR``, where nothing predicted
-        is a threshold too; nan unless both classes occur. Call it for other costs, as in
-        ``min_cost(fp_cost=1, fn_cost=10)``.
-
-        Parameters
-        ----------
-        fp_cost, fn_cost : float
-            The cost of a false positive and of a false negative, at least 0.
-        prevalence : float, optional
-            The share of positives where the scores will be used, in [0, 1]; by default that of
-            the examples.
-        """
-        costs = cost_value(fp_cost, name="fp_cost"), cost_value(fn_cost, name="fn_cost")
-        share = None if prevalence is None else fraction(prevalence, name="prevalence")
-        return operating_points.min_cost(self._table, *costs, share)
-
-    def net_benefit(self, threshold: float) -> Bounded:
-        """Compute true positives an example, less false ones at the odds of a threshold.
-
-        ``TP / n - FP / n * threshold / (1 - threshold)`` (Vickers and Elkin, 2006), the benefit of
-        acting on probabilities of at least the threshold: each false positive is worth what
-        somebody who acts from this probability on must hold it worth. Compare it with acting on
-        nobody, 0, and on everybody, ``n_pos / n - n_neg / n * threshold / (1 - threshold)``. nan
-        without an example.
-
-        Parameters
-        ----------
-        threshold : float
-            The probability from which on to act, in [0, 1).
-
-        Raises
-        ------
-        InvalidInputError
-            If the threshold is outside [0, 1), or scores are not probabilities.
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
-        >>> curve.net_benefit(0.2), curve.net_benefit(0.5)
-        (0.4375, 0.25)
-        """
-        table = self._probabilities("net_benefit")
-        return thresholds.net_benefit(table, probability_below_1(threshold, name="threshold"))
-
-    def selective_accuracy(self, confidence: float) -> Bounded:
-        """Compute the accuracy of decisions at 0.5, if those of less confidence are rejected.
-
-        The confidence of a score ``p`` is that of the likelier class, ``max(p, 1 - p)``. With
-        `selective_coverage`, it gives the curve of accuracy against rejection (Nadeem et al.,
-        2009), or of risk against coverage (Geifman and El-Yaniv, 2017).
-
-        Parameters
-        ----------
-        confidence : float
-            The least confidence of a decision, in [0.5, 1].
-
-        Returns
-        -------
-        Bounded
-            In [0, 1]. 0 if all decisions are rejected. nan without an example.
-
-        Raises
-        ------
-        InvalidInputError
-            If the confidence is outside [0.5, 1], or scores are not probabilities.
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
-        >>> for confidence in (0.5, 0.6, 0.7):
-        ...     print(curve.selective_accuracy(confidence), curve.selective_coverage(confidence))
-        0.75 1.0
-        0.75 1.0
-        1.0 0.5
-        """
-        table = self._probabilities("selective_accuracy")
-        return thresholds.selective_accuracy(table, confidence_value(confidence))
-
-    def selective_coverage(self, confidence: float) -> Bounded:
-        """Compute the share of the examples that are decided if `confidence` is the least.
-
-        One less the share that is rejected; see `selective_accuracy`. nan without an example.
-        """
-        table = self._probabilities("selective_coverage")
-        return thresholds.selective_coverage(table, confidence_value(confidence))
 
     def best_f(self, beta: float = 1.0) -> tuple[Bounded, Bounded]:
         """Find the highest F and its threshold.
@@ -710,13 +407,6 @@ class Curve(CurveMembers, Result):
     @functools.cached_property
     def _best_f1(self) -> tuple[Bounded, Bounded]:
         return thresholds.best_f(self._table, 1.0)
-
-    def _probabilities(self, name: str) -> CellTable:
-        if self._table.scale != "probability":
-            raise InvalidInputError(
-                "needs probabilities, and ", Named("scores", '"real"'), " are none", argument=name
-            )
-        return self._table
 
 
 add_members(Curve)

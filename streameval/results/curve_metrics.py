@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from fractions import Fraction
+from functools import wraps
 from typing import TYPE_CHECKING, Any
 
+from streameval.configs.calibration import number_of_bins
 from streameval.configs.options import finite_number, fraction, real_number
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Floats
 from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
-from streameval.metrics import curves, envelope, loss_bounds, operating_points
+from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.average_precision import average_precision_confidence
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.delong import auc_confidence, auc_variance, partial_auc_confidence
@@ -35,11 +38,11 @@ if TYPE_CHECKING:
     from streameval.results.curve import Curve
 
 
-def threshold_value(value: Any) -> float:
+def threshold_value(value: Any, *, name: str = "threshold") -> float:
     """Check a threshold: any number but nan."""
-    number = real_number(value, name="threshold")
+    number = real_number(value, name=name)
     if math.isnan(number):
-        raise InvalidInputError("must be a number, got nan", argument="threshold")
+        raise InvalidInputError("must be a number, got nan", argument=name)
     return number
 
 
@@ -58,12 +61,17 @@ def positive_rate_value(value: Any, *, name: str) -> float:
     return number
 
 
-def confidence_value(value: Any) -> float:
+def optional_fraction(value: Any, *, name: str) -> float | None:
+    """Check a share in [0, 1], or none."""
+    return None if value is None else fraction(value, name=name)
+
+
+def confidence_value(value: Any, *, name: str = "confidence") -> float:
     """Check the lowest probability of a likelier class, in [0.5, 1]."""
-    number = fraction(value, name="confidence")
+    number = fraction(value, name=name)
     if number < 0.5:
         raise InvalidInputError(
-            "must be at least 0.5, since one of two classes has that", argument="confidence"
+            "must be at least 0.5, since one of two classes has that", argument=name
         )
     return number
 
@@ -84,19 +92,19 @@ def cost_value(value: Any, *, name: str) -> float:
     return number
 
 
-def max_fpr_value(value: Any) -> float:
+def max_fpr_value(value: Any, *, name: str = "max_fpr") -> float:
     """Check a rate above 0; below 2**-1000, areas would underflow."""
-    number = finite_number(value, name="max_fpr")
+    number = finite_number(value, name=name)
     if not 2.0**-1000 <= number <= 1.0:
-        raise InvalidInputError(f"must lie in [2**-1000, 1], got {number!r}", argument="max_fpr")
+        raise InvalidInputError(f"must lie in [2**-1000, 1], got {number!r}", argument=name)
     return number
 
 
-def beta_value(value: Any) -> float:
+def beta_value(value: Any, *, name: str = "beta") -> float:
     """Check a beta, and clip it to 2**100, where F equals recall to the last bit."""
-    number = real_number(value, name="beta")
+    number = real_number(value, name=name)
     if not number >= 0:
-        raise InvalidInputError(f"must be at least 0, got {number!r}", argument="beta")
+        raise InvalidInputError(f"must be at least 0, got {number!r}", argument=name)
     return min(number, 2.0**100)
 
 
@@ -171,7 +179,31 @@ def _whole_table(curve: Curve) -> CellTable:
     return curve._table
 
 
-def _metric(name: str, **row: Any) -> Metric:
+_CHECKS: dict[str, Callable[..., Any]] = {
+    **dict.fromkeys(("p", "r", "f", "s"), fraction),
+    **dict.fromkeys(("t", "share"), positive_rate_value),
+    **dict.fromkeys(("fp_cost", "fn_cost"), cost_value),
+    "prevalence": optional_fraction,
+    "threshold": threshold_value,
+    "confidence": confidence_value,
+    "max_fpr": max_fpr_value,
+    "beta": beta_value,
+    "bins": number_of_bins,
+}
+"""The checks of arguments by name, each of which returns what is computed with."""
+
+
+def _metric(
+    of: str | Callable[..., Bounded],
+    *,
+    checks: Mapping[str, Callable[..., Any]] = _CHECKS,
+    cells: Callable[[Curve], CellTable] = lambda curve: curve._table,
+    **row: Any,
+) -> Metric:
+    """Make the row of a metric: of a function of the cells of a curve, whose name it has, or other.
+
+    The function gets its arguments from `checks`.
+    """
     defaults: dict[str, Any] = {
         "certified": True,
         "better": "higher",
@@ -182,7 +214,30 @@ def _metric(name: str, **row: Any) -> Metric:
     if "sampling" in row:
         row["sampling"] = _of_draws(row["sampling"])
         defaults["why_none"] = "fractional weights have none"
-    return Metric(name=name, **defaults | row)
+    if isinstance(of, str):
+        return Metric(name=of, **defaults | row)
+    return Metric(name=of.__name__, **defaults | _of_cells(of, checks, cells) | row)
+
+
+def _of_cells(
+    function: Callable[..., Any],
+    checks: Mapping[str, Callable[..., Any]],
+    cells: Callable[[Curve], CellTable],
+) -> dict[str, Any]:
+    """Make the fields of a row that follow from its function: value, arguments and docstring."""
+    signature = inspect.signature(function)
+    _, *own = signature.parameters.values()
+    if not own:
+        return {"value": lambda curve: function(cells(curve))}
+
+    @wraps(function)
+    def value(curve: Curve, *args: Any, **options: Any) -> Any:
+        table = cells(curve)
+        _, *given = signature.bind(table, *args, **options).arguments.items()
+        return function(table, **{name: checks[name](one, name=name) for name, one in given})
+
+    arguments = (one.name + f"={one.default}" * (one.default is not one.empty) for one in own)
+    return {"value": value, "arguments": (*arguments,), "documentation": function.__doc__ or ""}
 
 
 def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
@@ -194,19 +249,23 @@ def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
     return sampling
 
 
-def _threshold(name: str, **row: Any) -> Metric:
+def _threshold(of: str | Callable[..., Bounded], **row: Any) -> Metric:
     """Make the row of a threshold, of which none is better."""
-    return _metric(name, limits=None, better="", **row)
+    return _metric(of, limits=None, better="", **row)
 
 
-def _of_probabilities(name: str, function: Callable[[CellTable], Bounded], **row: Any) -> Metric:
+def _of_probabilities(function: Callable[..., Bounded], **row: Any) -> Metric:
     """Make the row of a metric of scores that are probabilities."""
-    return _metric(
-        name,
-        value=lambda curve: function(curve._probabilities(name)),
-        listed=_has_probabilities,
-        **row,
-    )
+
+    def cells(curve: Curve) -> CellTable:
+        if not _has_probabilities(curve):
+            raise InvalidInputError(
+                *("needs probabilities, and ", Named("scores", '"real"'), " are none"),
+                argument=function.__name__,
+            )
+        return curve._table
+
+    return _metric(function, cells=cells, listed=_has_probabilities, **row)
 
 
 def _has_probabilities(curve: Curve) -> bool:
@@ -215,12 +274,18 @@ def _has_probabilities(curve: Curve) -> bool:
 
 CURVE_METRICS = Table(
     EXAMPLES,
-    count_row("n_pos", "Positives", "The weight of the positives."),
-    count_row("n_neg", "", "The weight of the negatives."),
+    count_row(
+        "n_pos",
+        "Positives",
+        "The weight of the positives.",
+        value=lambda curve: curve._table.n_pos,
+    ),
+    count_row("n_neg", "", "The weight of the negatives.", value=lambda curve: curve._table.n_neg),
     count_row(
         "n_skipped",
         "Skipped, without a score",
         "The weight of the examples left out for a score that is NaN.",
+        value=lambda curve: curve._skipped.to_number(),
         is_rare=True,
     ),
     count_row("cells", "", "The number of bins."),
@@ -237,8 +302,7 @@ CURVE_METRICS = Table(
         headline=1,
     ),
     _metric(
-        "average_precision",
-        value=lambda curve: areas.average_precision(curve._table),
+        areas.average_precision,
         aliases=("ap", "auprc", "aupr", "average_precision_score"),
         heading="Average precision",
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
@@ -248,22 +312,19 @@ CURVE_METRICS = Table(
         headline=2,
     ),
     _metric(
-        "average_precision_interpolated",
-        value=lambda curve: areas.average_precision_interpolated(curve._table),
+        areas.average_precision_interpolated,
         heading="Average precision, interpolated",
         help="Average precision, with the highest precision at each recall or above.",
         formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
     ),
     _metric(
-        "average_precision_11pt",
-        value=lambda curve: areas.average_precision_11pt(curve._table),
+        areas.average_precision_11pt,
         heading="Average precision, 11 points",
         help="The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above.",
         formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
     ),
     _metric(
-        "pr_auc",
-        value=lambda curve: areas.pr_auc(curve._table),
+        areas.pr_auc,
         aliases=("auc_pr", "prauc"),
         heading="PR AUC, trapezoids",
         help="The area of the trapezoids under the precision-recall points; nan without a "
@@ -286,8 +347,7 @@ CURVE_METRICS = Table(
         on_request=True,
     ),
     _metric(
-        "ks",
-        value=lambda curve: envelope.ks(curve._table),
+        envelope.ks,
         aliases=("ks_statistic", "kolmogorov_smirnov"),
         heading="KS statistic",
         help="The Kolmogorov-Smirnov statistic, the max of |tpr - fpr|, in [0, 1].",
@@ -311,7 +371,6 @@ CURVE_METRICS = Table(
         value=lambda curve: curve.best_f()[1],
     ),
     _of_probabilities(
-        "log_loss",
         loss_bounds.log_loss,
         limits=NOT_NEGATIVE,
         aliases=(
@@ -326,7 +385,6 @@ CURVE_METRICS = Table(
         oracle="scikit-learn, log_loss",
     ),
     _of_probabilities(
-        "brier",
         loss_bounds.brier,
         aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
@@ -335,8 +393,8 @@ CURVE_METRICS = Table(
         better="lower",
         oracle="scikit-learn, brier_score_loss",
     ),
-    _metric(
-        "ece",
+    _of_probabilities(
+        loss_bounds.ece,
         aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1]; for probabilities.",
@@ -345,12 +403,10 @@ CURVE_METRICS = Table(
         formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar s_b|",
         better="lower",
         limits=None,
-        arguments=("bins=15",),
         oracle="the definition, bin by bin",
-        listed=_has_probabilities,
     ),
-    _metric(
-        "adaptive_ece",
+    _of_probabilities(
+        loss_bounds.adaptive_ece,
         aliases=("equal_mass_ece", "adaptive_calibration_error", "ace", "ece_equal_mass"),
         heading="Calibration error, bins of equal mass",
         help="The calibration error of bins of equal mass, in [0, 1]; for probabilities.",
@@ -360,13 +416,10 @@ CURVE_METRICS = Table(
         formula=r"\frac1B \sum_b |\bar y_b - \bar s_b|",
         better="lower",
         limits=None,
-        arguments=("bins=15",),
         oracle="the definition, bin by bin",
-        listed=_has_probabilities,
         on_request=True,
     ),
     _of_probabilities(
-        "d2_log_loss_score",
         loss_bounds.d2_log_loss_score,
         limits=UP_TO_ONE,
         aliases=("d2_log_loss", "log_loss_skill_score", "mcfadden_r2"),
@@ -378,7 +431,6 @@ CURVE_METRICS = Table(
         on_request=True,
     ),
     _of_probabilities(
-        "d2_brier_score",
         loss_bounds.d2_brier_score,
         limits=UP_TO_ONE,
         aliases=("d2_brier", "brier_skill_score", "bss"),
@@ -391,135 +443,121 @@ CURVE_METRICS = Table(
         on_request=True,
     ),
     _metric(
-        "partial_roc_auc",
+        operating_points.partial_roc_auc,
         aliases=("pauc", "partial_auc"),
         help="The area up to a false positive rate, standardized (McClish, 1989).",
         formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
-        arguments=("max_fpr",),
         sampling=_partial_confidence,
         oracle="scikit-learn, roc_auc_score with max_fpr",
     ),
     _metric(
-        "precision_at",
+        thresholds.precision_at,
         aliases=("precision", "ppv"),
         help="The share of positives among scores of at least a threshold, 0 without any.",
         formula=r"\frac{TP_t}{TP_t + FP_t}",
-        arguments=("threshold",),
         sampling=_precision_confidence,
         evidence=_draws_of_precision,
         oracle="the definition, at the threshold",
     ),
     _metric(
-        "recall_at",
+        thresholds.recall_at,
         aliases=("recall", "tpr", "sensitivity"),
         help="The share of the positives that score at least a threshold.",
         formula=r"\frac{TP_t}{P}",
-        arguments=("threshold",),
         sampling=_recall_confidence,
         evidence=_draws_of_recall,
         oracle="the definition, at the threshold",
     ),
     _metric(
-        "f_at",
+        thresholds.f_at,
         aliases=("f", "f1", "f1_score", "f_score", "fbeta"),
         help="F at a threshold, 0 where nothing is positive or predicted so.",
         formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
-        arguments=("threshold", "beta=1.0"),
         evidence=_draws_of_f1,
         oracle="the definition, at the threshold",
     ),
-    _metric(
-        "net_benefit",
+    _of_probabilities(
+        thresholds.net_benefit,
+        checks={"threshold": probability_below_1},
         aliases=("decision_curve", "decision_curve_analysis"),
         help="True positives an example, less false ones at the odds of a threshold.",
         formula=r"\frac{TP_t}{n} - \frac{FP_t}{n} \frac{t}{1 - t}",
-        arguments=("threshold",),
         oracle="the definition, at the threshold",
     ),
-    _metric(
-        "selective_accuracy",
+    _of_probabilities(
+        thresholds.selective_accuracy,
         aliases=("accuracy_rejection", "selective_risk", "risk_coverage"),
         help="The accuracy of decisions at 0.5, if those of less confidence are rejected.",
         notes="0 if all decisions are rejected.",
         formula=r"\frac{|\{i: \hat y_i = y_i, \max(p_i, 1 - p_i) \ge c\}|}"
         r"{|\{i: \max(p_i, 1 - p_i) \ge c\}|}",
-        arguments=("confidence",),
         oracle="the definition, over all examples",
     ),
-    _metric(
-        "selective_coverage",
+    _of_probabilities(
+        thresholds.selective_coverage,
         aliases=("rejection_rate",),
         help="The share of the examples that are decided if confidence is the least.",
         formula=r"|\{i: \max(p_i, 1 - p_i) \ge c\}| / n",
-        arguments=("confidence",),
         better="",
         oracle="the definition, over all examples",
     ),
     _metric(
-        "recall_at_precision",
+        operating_points.recall_at_precision,
         help="The highest recall with a precision of at least p.",
         formula=r"\max \{R_i : P_i \ge p\}",
-        arguments=("p",),
     ),
     _metric(
-        "precision_at_recall",
+        operating_points.precision_at_recall,
         help="The highest precision with a recall of at least r; nan without a positive.",
         formula=r"\max \{P_i : R_i \ge r\}",
-        arguments=("r",),
     ),
     _threshold(
-        "threshold_at_precision",
+        thresholds.threshold_at_precision,
         help="The threshold of recall_at_precision.",
         formula=r"\arg\max \{R_t : P_t \ge p\}",
-        arguments=("p",),
     ),
     _metric(
-        "tpr_at_fpr",
+        operating_points.tpr_at_fpr,
         aliases=("recall_at_fpr", "tar_at_far", "recall_at_fixed_fpr"),
         help="The highest true positive rate with a false positive rate of at most f.",
         formula=r"\max \{TPR_i : FPR_i \le f\}",
-        arguments=("f",),
     ),
     _metric(
-        "fpr_at_tpr",
+        operating_points.fpr_at_tpr,
         aliases=("fpr_at_recall", "fpr95"),
         help="The lowest false positive rate with a true positive rate of at least t, above 0.",
         formula=r"\min \{FPR_i : TPR_i \ge t\}",
-        arguments=("t",),
         better="lower",
     ),
     _metric(
-        "sensitivity_at_specificity",
+        operating_points.sensitivity_at_specificity,
         aliases=("recall_at_specificity",),
         help="The highest sensitivity (recall) with a specificity of at least s.",
         formula=r"\max \{TPR_i : 1 - FPR_i \ge s\}",
-        arguments=("s",),
     ),
     _metric(
-        "specificity_at_sensitivity",
+        operating_points.specificity_at_sensitivity,
+        checks=_CHECKS | {"s": positive_rate_value},
         aliases=("specificity_at_recall",),
         help="The highest specificity with a sensitivity (recall) of at least s, above 0.",
         formula=r"\max \{1 - FPR_i : TPR_i \ge s\}",
-        arguments=("s",),
     ),
     _threshold(
-        "threshold_at_fpr",
+        operating_points.threshold_at_fpr,
         help="The threshold of tpr_at_fpr, the highest of several.",
         formula=r"\arg\max \{TPR_t : FPR_t \le f\}",
-        arguments=("f",),
     ),
     _threshold(
-        "threshold_at_specificity",
+        operating_points.threshold_at_specificity,
         help="The threshold of sensitivity_at_specificity, the highest of several.",
         formula=r"\arg\max \{TPR_t : 1 - FPR_t \ge s\}",
-        arguments=("s",),
     ),
     _threshold(
-        "threshold_at_sensitivity",
+        operating_points.threshold_at_sensitivity,
+        checks=_CHECKS | {"s": positive_rate_value},
         aliases=("threshold_at_recall", "threshold_at_tpr"),
         help="The highest threshold with a sensitivity (recall, TPR) of at least s, above 0.",
         formula=r"\max \{t : TPR_t \ge s\}",
-        arguments=("s",),
     ),
     _metric(
         "equal_error_rate",
@@ -532,8 +570,7 @@ CURVE_METRICS = Table(
         on_request=True,
     ),
     _threshold(
-        "equal_error_rate_threshold",
-        value=lambda curve: operating_points.equal_error_rate_threshold(curve._table),
+        operating_points.equal_error_rate_threshold,
         aliases=("eer_threshold", "equal_error_threshold"),
         heading="Threshold of the equal error rate",
         help="The highest threshold at which the FPR is at least the false negative rate.",
@@ -541,8 +578,7 @@ CURVE_METRICS = Table(
         on_request=True,
     ),
     _metric(
-        "youden_j",
-        value=lambda curve: operating_points.youden_j(curve._table),
+        operating_points.youden_j,
         aliases=("youden", "youdens_j", "informedness", "bookmaker_informedness"),
         heading="Youden's J",
         help="The max over thresholds of TPR - FPR, in [0, 1]; nan unless both classes occur.",
@@ -550,8 +586,7 @@ CURVE_METRICS = Table(
         on_request=True,
     ),
     _threshold(
-        "youden_j_threshold",
-        value=lambda curve: operating_points.youden_j_threshold(curve._table),
+        operating_points.youden_j_threshold,
         aliases=("youden_threshold",),
         heading="Threshold of Youden's J",
         help="The threshold of the max of TPR - FPR, the highest of several.",
@@ -570,35 +605,31 @@ CURVE_METRICS = Table(
         on_request=True,
     ),
     _metric(
-        "precision_at_top",
+        operating_points.precision_at_top,
         aliases=("precision_at_k_percent", "precision_at_top_k"),
         help="The share of positives among the highest share of the examples, in (0, 1].",
         formula=r"\frac{TP_{top}}{share \cdot n}",
-        arguments=("share",),
     ),
     _metric(
-        "recall_at_top",
+        operating_points.recall_at_top,
         aliases=("gain", "cumulative_gain", "capture_rate"),
         help="The share of the positives among the highest share of the examples: the gain.",
         formula=r"\frac{TP_{top}}P",
-        arguments=("share",),
     ),
     _metric(
-        "lift_at_top",
+        operating_points.lift_at_top,
         limits=NOT_NEGATIVE,
         aliases=("lift", "lift_at", "lift_at_k"),
         help="The precision of the highest share of the examples over that of all.",
         formula=r"\frac{TP_{top}}{share \cdot P}",
-        arguments=("share",),
     ),
     _metric(
-        "min_cost",
+        operating_points.min_cost,
         limits=NOT_NEGATIVE,
         aliases=("expected_cost", "min_dcf", "mindcf"),
         heading="Lowest expected cost",
         help="The lowest expected cost of an example over all thresholds.",
         formula=r"\min_i \pi c_{FN} (1 - TPR_i) + (1 - \pi) c_{FP} FPR_i",
-        arguments=("fp_cost=1.0", "fn_cost=1.0", "prevalence=None"),
         better="lower",
         on_request=True,
     ),

@@ -18,6 +18,7 @@ from streameval.render import plots
 from streameval.render.blocks import ByClass, Spread
 from streameval.render.text import plural
 from streameval.results import findings
+from streameval.results.members import GroupedCurvesMembers, add_members
 from streameval.results.result import PlotRequest, Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables
@@ -36,7 +37,7 @@ _SHARES = {
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class GroupedCurves(SumsResult):
+class GroupedCurves(GroupedCurvesMembers, SumsResult):
     """The AUC within each group, and their mean.
 
     Made by `GroupedAUC.compute`. Groups with one class have no AUC: `coverage` says how much
@@ -98,19 +99,6 @@ class GroupedCurves(SumsResult):
     def cells(self) -> int:
         """The number of bins of all groups."""
         return len(self._state.lo)
-
-    @property
-    def gauc(self) -> Bounded:
-        """The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.
-
-        Weighted by their examples, or as `group_weight` says.
-        """
-        return gauc(self._areas, self._config.group_weight, is_exact=self.exact)
-
-    @property
-    def coverage(self) -> float:
-        """The share of examples in groups with both classes, in [0, 1]; nan without examples."""
-        return coverage(self._areas)
 
     def per_group(self) -> dict[str, Array]:
         """List the groups in order, as columns that a data frame takes.
@@ -218,6 +206,7 @@ GroupedCurves.TABLE = Table(
     count_row("cells", "", "The number of bins of all groups."),
     Metric(
         name="gauc",
+        value=lambda one: gauc(one._areas, one._config.group_weight, is_exact=one.exact),
         limits=SHARE,
         aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
         heading="Mean AUC (GAUC), by",
@@ -237,6 +226,7 @@ GroupedCurves.TABLE = Table(
     ),
     Metric(
         name="coverage",
+        value=lambda result: coverage(result._areas),
         limits=SHARE,
         heading="Coverage of the examples",
         help="The share of examples in groups with both classes, in [0, 1]; nan without examples.",
@@ -247,3 +237,5 @@ GroupedCurves.TABLE = Table(
         headline=2,
     ),
 )
+
+add_members(GroupedCurves)

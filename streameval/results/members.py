@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from streameval.metrics.table import Metric
-from streameval.results.metric_values import RowMember
+from streameval.results.metric_values import RowMember, method_of
 
 
 class RowMembers:
@@ -19,7 +19,7 @@ class RowMembers:
 
 
 CalibrationMembers = CatalogMembers = ClassCurvesMembers = ConfusionMembers = RowMembers
-CurveMembers = PairedResultMembers = PreferencesMembers = RowMembers
+CurveMembers = GroupedCurvesMembers = PairedResultMembers = PreferencesMembers = RowMembers
 RegressionMembers = RegressionOutputsMembers = SummaryMembers = RowMembers
 
 
@@ -32,10 +32,11 @@ def add_members(cls: type[Any]) -> None:
     """Make an attribute of each of these rows."""
     for row in rows_of_members(cls):
         may_lack = row.measured or row.absent or "_attribute" in vars(cls)
-        is_direct = not may_lack and (bool(row.averages) or not row.arguments)
-        setattr(cls, row.name, RowMember(row, is_direct=is_direct))
+        is_method = row.needs_argument and not (may_lack or row.averages)
+        made = method_of(row) if is_method else RowMember(row, is_direct=not may_lack)
+        setattr(cls, row.name, made)
 
 
 def _is_by_hand(cls: type[Any], name: str) -> bool:
-    held = [vars(base)[name] for base in cls.__mro__ if name in vars(base)]
-    return bool(held) and not isinstance(held[0], RowMember)
+    held = next((vars(base)[name] for base in cls.__mro__ if name in vars(base)), None)
+    return not (held is None or hasattr(held, "row"))

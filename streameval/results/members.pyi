@@ -1,6 +1,6 @@
 """Generated from the rows of the tables of metrics by `tests/unit/test_members.py`."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Metric
@@ -20,6 +20,10 @@ class CalibrationMembers(RowMembers):
     def brier(self) -> float:
         """The mean squared error of the probabilities (Brier, 1950). For two classes of (p - y)**2,
         in [0, 1]; for K classes of the sum over k of (p_k - [y = k])**2, in [0, 2]."""
+    @property
+    def n_clipped(self) -> int | float:
+        """The weight of the examples whose log loss was clipped. Their true class had a probability
+        below 2**-52 or above 1 - 2**-52, the machine epsilon of float64, and counts with that."""
     @property
     def normalized_entropy(self) -> float:
         """The log loss, divided by that of always predicting the mean label; below 1 is better. He
@@ -73,6 +77,9 @@ class CatalogMembers(RowMembers):
     def average_popularity(self) -> float:
         """The mean popularity of the recommendations, in (0, 1]; nan without any."""
 
+class _ClassCurves_class_wise_ece(Protocol):
+    def __call__(self, bins: int = 15) -> Bounded: ...
+
 class ClassCurvesMembers(RowMembers):
     @property
     def roc_auc_ovo(self) -> Bounded:
@@ -83,6 +90,26 @@ class ClassCurvesMembers(RowMembers):
     def roc_auc_ovo_weighted(self) -> Bounded:
         """The mean area under the ROC curves of each class against each other one, weighted by the
         examples of both."""
+    @property
+    def class_wise_ece(self) -> MetricValue[_ClassCurves_class_wise_ece]:
+        """Compute the mean over all classes of the calibration error of each, in [0, 1].
+
+        It finds errors that the error of the most probable class misses; for probabilities. Call
+        it for another number of bins.
+
+        Parameters
+        ----------
+        bins : int
+            The number of bins, from 1 to 65,536.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
+        >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
+        >>> f"{curves.class_wise_ece:.3f}", f"{curves[0].ece:.3f}", f"{curves[0].ece(bins=2):.3f}"
+        ('0.333', '0.333', '0.200')
+        """
 
 class ConfusionMembers(RowMembers):
     @property
@@ -181,7 +208,25 @@ class ConfusionMembers(RowMembers):
         """PPV + NPV - 1, in [-1, 1]; of two classes. nan unless both classes are in the
         prediction."""
 
+class _Curve_ece(Protocol):
+    def __call__(self, bins: int = 15) -> Bounded: ...
+
+class _Curve_adaptive_ece(Protocol):
+    def __call__(self, bins: int = 15) -> Bounded: ...
+
+class _Curve_min_cost(Protocol):
+    def __call__(self, fp_cost: float = 1.0, fn_cost: float = 1.0, prevalence: float | None = None) -> Bounded: ...
+
 class CurveMembers(RowMembers):
+    @property
+    def n_pos(self) -> int | float:
+        """The weight of the positives."""
+    @property
+    def n_neg(self) -> int | float:
+        """The weight of the negatives."""
+    @property
+    def n_skipped(self) -> int | float:
+        """The weight of the examples left out for a score that is NaN."""
     @property
     def average_precision(self) -> Bounded:
         """Precision summed over the steps of recall, in [0, 1]; nan without a positive."""
@@ -209,6 +254,39 @@ class CurveMembers(RowMembers):
     def brier(self) -> Bounded:
         """The mean of (score - label)**2, in [0, 1]; for probabilities."""
     @property
+    def ece(self) -> MetricValue[_Curve_ece]:
+        """Compute the expected calibration error, in [0, 1]; for probabilities.
+
+        ``|mean label - mean score|`` in each of the bins ``[i/bins, (i+1)/bins)``, the last
+        closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015). Call it for
+        another number of bins, as in ``ece(bins=10)``.
+
+        Parameters
+        ----------
+        bins : int
+            The number of bins, from 1 to 65,536.
+        """
+    @property
+    def adaptive_ece(self) -> MetricValue[_Curve_adaptive_ece]:
+        """Compute the calibration error of bins of equal mass, in [0, 1]; for probabilities.
+
+        ``|mean label - mean score|`` in each of the bins, which hold the same share of the
+        examples, by rising score, averaged (Nixon et al., 2019). A row, or rows of one score, that
+        an edge cuts count in both bins by their shares. Call it for another number of bins.
+
+        Parameters
+        ----------
+        bins : int
+            The number of bins, from 1 to 65,536.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.9]).compute()
+        >>> f"{curve.adaptive_ece(2):.3f}", f"{curve.ece(2):.3f}"
+        ('0.225', '0.125')
+        """
+    @property
     def d2_log_loss_score(self) -> Bounded:
         """1 - the log loss over that of always predicting the share of positives, at most 1. 0 is
         no better than that; for probabilities. nan unless both classes occur."""
@@ -216,6 +294,153 @@ class CurveMembers(RowMembers):
     def d2_brier_score(self) -> Bounded:
         """1 - the Brier score over that of always predicting the share of positives, at most 1. 0
         is no better than that; for probabilities. nan unless both classes occur."""
+    def partial_roc_auc(self, max_fpr: float) -> Bounded:
+        """Compute the area up to a false positive rate, standardized (McClish, 1989).
+
+        Parameters
+        ----------
+        max_fpr : float
+            From 2**-1000 to 1.
+
+        Returns
+        -------
+        Bounded
+            0.5 for chance and 1 for a perfect order; nan unless both classes occur.
+        """
+    def precision_at(self, threshold: float) -> Bounded:
+        """Compute the share of positives among scores of at least a threshold, 0 without any.
+        """
+    def recall_at(self, threshold: float) -> Bounded:
+        """Compute the share of the positives that score at least a threshold.
+
+        nan without a positive.
+        """
+    def f_at(self, threshold: float, beta: float = 1.0) -> Bounded:
+        """Compute F at a threshold, 0 where nothing is positive or predicted so.
+
+        Parameters
+        ----------
+        threshold : float
+            A score of at least this is a positive prediction.
+        beta : float
+            At least 0; 1 weighs precision and recall alike.
+        """
+    def net_benefit(self, threshold: float) -> Bounded:
+        """Compute true positives an example, less false ones at the odds of a threshold.
+
+        ``TP / n - FP / n * threshold / (1 - threshold)`` (Vickers and Elkin, 2006), the benefit of
+        acting on probabilities of at least the threshold: each false positive is worth what
+        somebody who acts from this probability on must hold it worth. Compare it with acting on
+        nobody, 0, and on everybody, ``n_pos / n - n_neg / n * threshold / (1 - threshold)``. nan
+        without an example.
+
+        Parameters
+        ----------
+        threshold : float
+            The probability from which on to act, in [0, 1).
+
+        Raises
+        ------
+        InvalidInputError
+            If the threshold is outside [0, 1), or scores are not probabilities.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> curve.net_benefit(0.2), curve.net_benefit(0.5)
+        (0.4375, 0.25)
+        """
+    def selective_accuracy(self, confidence: float) -> Bounded:
+        """Compute the accuracy of decisions at 0.5, if those of less confidence are rejected.
+
+        The confidence of a score ``p`` is that of the likelier class, ``max(p, 1 - p)``. With
+        `selective_coverage`, it gives the curve of accuracy against rejection (Nadeem et al.,
+        2009), or of risk against coverage (Geifman and El-Yaniv, 2017).
+
+        Parameters
+        ----------
+        confidence : float
+            The least confidence of a decision, in [0.5, 1].
+
+        Returns
+        -------
+        Bounded
+            In [0, 1]. 0 if all decisions are rejected. nan without an example.
+
+        Raises
+        ------
+        InvalidInputError
+            If the confidence is outside [0.5, 1], or scores are not probabilities.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> for confidence in (0.5, 0.6, 0.7):
+        ...     print(curve.selective_accuracy(confidence), curve.selective_coverage(confidence))
+        0.75 1.0
+        0.75 1.0
+        1.0 0.5
+        """
+    def selective_coverage(self, confidence: float) -> Bounded:
+        """Compute the share of the examples that are decided if `confidence` is the least.
+
+        One less the share that is rejected; see `selective_accuracy`. nan without an example.
+        """
+    def recall_at_precision(self, p: float) -> Bounded:
+        """Find the highest recall with a precision of at least `p`.
+
+        0 where no threshold reaches `p`, and nan without a positive. `p` is compared with the
+        quotient of the exact counts, rounded once, as `precision_at` returns it: 9 of 10 reach 0.9.
+        """
+    def precision_at_recall(self, r: float) -> Bounded:
+        """Find the highest precision with a recall of at least `r`; nan without a positive.
+
+        Recalls are compared as precisions are in `recall_at_precision`.
+        """
+    def threshold_at_precision(self, p: float) -> Bounded:
+        """Find the threshold of `recall_at_precision`.
+
+        If several have the highest recall, this is the one with the highest precision; nan if no
+        threshold reaches `p`. The interval is the hull of the cells that can contain it.
+        """
+    def tpr_at_fpr(self, f: float) -> Bounded:
+        """Find the highest true positive rate with a false positive rate of at most `f`.
+
+        Rates are compared as precisions are in `recall_at_precision`. nan unless both classes
+        occur.
+        """
+    def fpr_at_tpr(self, t: float) -> Bounded:
+        """Find the lowest false positive rate with a true positive rate of at least `t`, above 0.
+
+        nan unless both classes occur.
+        """
+    def sensitivity_at_specificity(self, s: float) -> Bounded:
+        """Find the highest sensitivity (recall) with a specificity of at least `s`.
+
+        nan unless both classes occur.
+        """
+    def specificity_at_sensitivity(self, s: float) -> Bounded:
+        """Find the highest specificity with a sensitivity (recall) of at least `s`, above 0.
+
+        nan unless both classes occur.
+        """
+    def threshold_at_fpr(self, f: float) -> Bounded:
+        """Find the threshold of `tpr_at_fpr`, the highest of several.
+
+        nan if no threshold that finds a positive is within it.
+        """
+    def threshold_at_specificity(self, s: float) -> Bounded:
+        """Find the threshold of `sensitivity_at_specificity`, the highest of several.
+
+        nan if no threshold that finds a positive reaches it.
+        """
+    def threshold_at_sensitivity(self, s: float) -> Bounded:
+        """Find the highest threshold with a sensitivity (recall, TPR) of at least `s`, above 0.
+
+        It is that of `specificity_at_sensitivity` and `fpr_at_tpr`; nan without a positive.
+        """
     @property
     def equal_error_rate_threshold(self) -> Bounded:
         """The highest threshold at which the FPR is at least the false negative rate."""
@@ -228,8 +453,70 @@ class CurveMembers(RowMembers):
     @property
     def gini(self) -> Bounded:
         """The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur."""
+    def precision_at_top(self, share: float) -> Bounded:
+        """Compute the share of positives among the highest `share` of the examples, in (0, 1].
+
+        Examples of one score are in any order, so it is the mean over all orders. nan without a
+        positive.
+        """
+    def recall_at_top(self, share: float) -> Bounded:
+        """Compute the share of the positives among the highest `share` of the examples: the gain.
+
+        Ties are as in `precision_at_top`; nan without a positive.
+        """
+    def lift_at_top(self, share: float) -> Bounded:
+        """Compute the precision of the highest `share` of the examples over that of all.
+
+        1 is chance. Ties are as in `precision_at_top`; nan without a positive.
+        """
+    @property
+    def min_cost(self) -> MetricValue[_Curve_min_cost]:
+        """Find the lowest expected cost of an example over all thresholds.
+
+        ``prevalence * fn_cost * FNR + (1 - prevalence) * fp_cost * FPR``, where nothing predicted
+        is a threshold too; nan unless both classes occur. Call it for other costs, as in
+        ``min_cost(fp_cost=1, fn_cost=10)``.
+
+        Parameters
+        ----------
+        fp_cost, fn_cost : float
+            The cost of a false positive and of a false negative, at least 0.
+        prevalence : float, optional
+            The share of positives where the scores will be used, in [0, 1]; by default that of
+            the examples.
+        """
+
+class GroupedCurvesMembers(RowMembers):
+    @property
+    def gauc(self) -> Bounded:
+        """The mean AUC of the groups with both classes, in [0, 1]; nan if there is none. Weighted
+        by their examples, or as group_weight says."""
+    @property
+    def coverage(self) -> float:
+        """The share of examples in groups with both classes, in [0, 1]; nan without examples."""
 
 class PairedResultMembers(RowMembers):
+    @property
+    def n_both(self) -> int | float:
+        """The weight of the examples that both models get right."""
+    @property
+    def n_only_a(self) -> int | float:
+        """The weight of the examples that only model A gets right."""
+    @property
+    def n_only_b(self) -> int | float:
+        """The weight of the examples that only model B gets right."""
+    @property
+    def n_neither(self) -> int | float:
+        """The weight of the examples that both models get wrong."""
+    @property
+    def accuracy_a(self) -> float:
+        """The share of examples that model A gets right, in [0, 1]; nan without examples."""
+    @property
+    def accuracy_b(self) -> float:
+        """The share of examples that model B gets right, in [0, 1]; nan without examples."""
+    @property
+    def difference(self) -> float:
+        """The accuracy of A minus that of B, in [-1, 1]; nan without examples."""
     @property
     def mcnemar_pvalue(self) -> float:
         """The two-sided p-value of McNemar's exact test, for one look at a fixed n. Twice the

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import (
     TYPE_CHECKING,
     Any,
-    Concatenate,
     Generic,
     Literal,
     ParamSpec,
@@ -105,48 +105,46 @@ class MetricValue(Bounded, Generic[CallT_co]):
 
 
 class RowMember(property):
-    """An attribute that reads a metric, or the method of a metric with arguments.
+    """An attribute that reads a metric, which may be called if the metric takes arguments.
 
     Parameters
     ----------
     row : Metric
         The row.
     is_direct : bool
-        Whether the metric is a number that every result of the class has.
+        Whether every result of the class has the metric.
     """
 
     def __init__(self, row: Metric, *, is_direct: bool) -> None:
         value, name = row.value, row.name
+        has_options = bool(row.averages or row.arguments)
 
         def read(result: Any) -> Any:
             if not is_direct:
                 return result._attribute(name)
-            if row.averages:
+            if has_options:
                 return MetricValue(partial(value, result._source))
             return value(result._source)
 
         super().__init__(read)
-        self.__doc__ = row.meaning
+        self.row, self.__doc__ = row, row.docstring
+        if is_direct and row.arguments and not row.averages:
+            self.__wrapped__ = method_of(row)
 
 
-class _WithOptions(property):
-    """An attribute made of a method whose arguments have defaults."""
+def method_of(row: Metric) -> Any:
+    """Make the method of a metric with arguments, which every result of a class has."""
 
-    def __init__(self, method: Callable[..., Bounded]) -> None:
-        super().__init__(lambda result: MetricValue(partial(method, result)))
-        self.__doc__, self.__wrapped__ = method.__doc__, method
+    def method(self: Any, *args: Any, **options: Any) -> Any:
+        return row.value(self._source, *args, **options)
 
-
-if TYPE_CHECKING:
-
-    class with_options(Generic[P]):  # noqa: N801 - a decorator
-        """Make a method whose arguments have defaults a number that you can call."""
-
-        def __init__(self, method: Callable[Concatenate[Any, P], Bounded]) -> None: ...
-        def __get__(self, result: Any, owner: Any = None) -> MetricValue[Callable[P, Bounded]]: ...
-
-else:  # type checkers know no arguments of properties
-    with_options = _WithOptions
+    signature = inspect.signature(row.value)
+    source, *own = signature.parameters.values()
+    held: Any = method
+    held.row, held.__doc__ = row, row.docstring
+    held.__name__ = held.__qualname__ = row.name
+    held.__signature__ = signature.replace(parameters=[source.replace(name="self"), *own])
+    return held
 
 
 class ClassAverages(Protocol):

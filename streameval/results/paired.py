@@ -183,41 +183,6 @@ class PairedResult(PairedResultMembers, SumsResult):
         number: Number = weights.sum().item()
         return number
 
-    @property
-    def n_both(self) -> Number:
-        """The weight of the examples that both models get right."""
-        return self._n_rows(1, 1)
-
-    @property
-    def n_only_a(self) -> Number:
-        """The weight of the examples that only model A gets right."""
-        return self._n_rows(1, 0)
-
-    @property
-    def n_only_b(self) -> Number:
-        """The weight of the examples that only model B gets right."""
-        return self._n_rows(0, 1)
-
-    @property
-    def n_neither(self) -> Number:
-        """The weight of the examples that both models get wrong."""
-        return self._n_rows(0, 0)
-
-    @property
-    def accuracy_a(self) -> float:
-        """The share of examples that model A gets right, in [0, 1]; nan without examples."""
-        return self._share(self.n_both + self.n_only_a)
-
-    @property
-    def accuracy_b(self) -> float:
-        """The share of examples that model B gets right, in [0, 1]; nan without examples."""
-        return self._share(self.n_both + self.n_only_b)
-
-    @property
-    def difference(self) -> float:
-        """The accuracy of A minus that of B, in [-1, 1]; nan without examples."""
-        return self._share(self.n_only_a - self.n_only_b)
-
     def _remark(self) -> str:
         if "anytime_pvalue" not in self._rows:
             return ""
@@ -273,13 +238,6 @@ class PairedResult(PairedResultMembers, SumsResult):
         return draw_metrics(self, request, shown)
 
     PICTURES: ClassVar = {"metrics": _plot}
-
-    def _n_rows(self, a: int, b: int) -> Number:
-        number: Number = self._state.outcomes.to_numbers()[a, b].item()
-        return number
-
-    def _share(self, part: float) -> float:
-        return part / self.n if self.n else math.nan
 
 
 def _of_accuracy(result: PairedResult, value: float, z: float) -> Interval:
@@ -545,6 +503,20 @@ _MEASURES = (
 )
 
 
+def _count(name: str, rights: tuple[int, int], heading: str, which: str) -> Metric:
+    """Make the row of the weight of the examples by which of the two models are right."""
+    return count_row(
+        name,
+        heading,
+        f"The weight of the examples that {which}.",
+        value=lambda result: result._state.outcomes.to_numbers()[rights].item(),
+    )
+
+
+def _share(part: Number, n: Number) -> float:
+    return part / n if n else math.nan
+
+
 def _accuracy(model: str, hits: Callable[[PairedResult], Number], headline: int) -> Metric:
     """Make the row of the accuracy of a model."""
     named = model.upper()
@@ -556,6 +528,7 @@ def _accuracy(model: str, hits: Callable[[PairedResult], Number], headline: int)
         "examples.",
         formula=rf"\frac{{n_{{AB}} + n_{named}}}{{n}}",
         better="higher",
+        value=lambda result: _share(hits(result), result.n),
         sampling=_of_accuracy,
         why_none=_WHY_NONE,
         evidence=lambda result: _draws(result, hits(result)),
@@ -578,10 +551,10 @@ PairedResult.TABLE = Table(
         is_rare=True,
         listed=lambda result: result._config.nan == "skip",
     ),
-    count_row("n_both", "Both right", "The weight of the examples that both models get right."),
-    count_row("n_only_a", "Only A", "The weight of the examples that only model A gets right."),
-    count_row("n_only_b", "Only B", "The weight of the examples that only model B gets right."),
-    count_row("n_neither", "Neither", "The weight of the examples that both models get wrong."),
+    _count("n_both", (1, 1), "Both right", "both models get right"),
+    _count("n_only_a", (1, 0), "Only A", "only model A gets right"),
+    _count("n_only_b", (0, 1), "Only B", "only model B gets right"),
+    _count("n_neither", (0, 0), "Neither", "both models get wrong"),
     _accuracy("a", lambda result: result.n_both + result.n_only_a, headline=2),
     _accuracy("b", lambda result: result.n_both + result.n_only_b, headline=3),
     Metric(
@@ -591,6 +564,7 @@ PairedResult.TABLE = Table(
         subtracts=_SUBTRACTS,
         help="The accuracy of A minus that of B, in [-1, 1]; nan without examples.",
         formula=r"\frac{n_A - n_B}{n}",
+        value=lambda result: _share(result.n_only_a - result.n_only_b, result.n),
         sampling=_of_difference,
         why_none=_WHY_NONE,
         why_no_evidence="log_evidence is the test of it",

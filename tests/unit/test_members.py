@@ -22,6 +22,7 @@ MADE: list[type[Any]] = [
     se.ClassCurves,
     se.Confusion,
     se.Curve,
+    se.GroupedCurves,
     se.PairedResult,
     se.Preferences,
     se.Regression,
@@ -31,7 +32,7 @@ MADE: list[type[Any]] = [
 
 HEAD = '''"""Generated from the rows of the tables of metrics by `tests/unit/test_members.py`."""
 
-from typing import Any
+from typing import Any, Protocol
 
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Metric
@@ -51,21 +52,39 @@ def stub() -> str:
 def class_of(cls: type[Any]) -> str:
     rows = members.rows_of_members(cls)
     body = "".join(member(cls, row) for row in rows) or "    ...\n"
-    return f"\nclass {cls.__name__}Members(RowMembers):\n{body}"
+    options = "".join(options_of(cls, row) for row in rows if has_options(row))
+    return f"{options}\nclass {cls.__name__}Members(RowMembers):\n{body}"
+
+
+def has_options(row: Metric) -> bool:
+    """Tell whether a metric is a number, which you can call for other arguments."""
+    is_alone = not (row.averages or row.needs_argument or row.measured)
+    return bool(row.arguments) and is_alone
+
+
+def options_of(cls: type[Any], row: Metric) -> str:
+    """Write the type of what such a metric is called for."""
+    own = ", ".join(["self", *parameters(row)])
+    head = f"\nclass _{cls.__name__}_{row.name}(Protocol):\n"
+    return f"{head}    def __call__({own}) -> {number(row)}: ...\n"
 
 
 def member(cls: type[Any], row: Metric) -> str:
-    if row.arguments and not row.averages:
+    if row.arguments and not row.averages and not has_options(row):
         head = f"    def {row.name}(self, {', '.join(parameters(row))}) -> {number(row)}:\n"
     else:
         head = f"    @property\n    def {row.name}(self) -> {kind(cls, row)}:\n"
     lines = textwrap.wrap(f'"""{row.meaning}"""', 92, break_long_words=False)
+    if row.documentation:
+        lines = [*f'"""{row.docstring}'.split("\n"), '"""']
     return head + textwrap.indent("\n".join(lines), " " * 8).replace("\\", "\\\\") + "\n"
 
 
 def parameters(row: Metric) -> Iterator[str]:
+    known = inspect.signature(row.value).parameters
     for name, is_given, default in (one.partition("=") for one in row.arguments):
-        yield f"{name}: float" + (f" = {default}" if is_given else "")
+        type_of = known[name].annotation if row.documentation else "float"
+        yield f"{name}: {type_of}" + (f" = {default}" if is_given else "")
 
 
 def number(row: Metric) -> str:
@@ -75,6 +94,8 @@ def number(row: Metric) -> str:
 def kind(cls: type[Any], row: Metric) -> str:
     if cls is se.RegressionOutputs and not row.is_count:
         return "MetricValue[OutputAverages]"
+    if has_options(row):
+        return f"MetricValue[_{cls.__name__}_{row.name}]"
     if not row.averages:
         return number(row)
     return f"MetricValue[{'FAverages' if row.arguments else 'ClassAverages'}]"
@@ -87,7 +108,7 @@ def test_stub_is_that_of_the_rows() -> None:
 def test_members_of_rows_have_the_text_of_the_row() -> None:
     for cls in MADE:
         for row in members.rows_of_members(cls):
-            assert inspect.getdoc(getattr(cls, row.name)) == row.meaning
+            assert inspect.getdoc(getattr(cls, row.name)) == row.docstring
 
 
 def test_every_result_with_a_table_has_its_members() -> None:
