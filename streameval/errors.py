@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import errno
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import Any, Self
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from typing import Self
-
-    Words = Callable[["Named"], str | None]
-    """What an argument is called; None where it keeps its name."""
+ArgumentNames = Callable[["Named"], str | None]
+"""What an argument is called; None where it keeps its name."""
 
 __all__ = [
     "BadDataError",
@@ -121,7 +118,7 @@ class StreamevalError(Exception):
         self.reason = "".join(map(str, reason))
         super().__init__(self.told())
 
-    def told(self, words: Words = lambda _: None, *, with_position: bool = True) -> str:
+    def told(self, words: ArgumentNames = lambda _: None, *, with_position: bool = True) -> str:
         """Return the message with other names for arguments, with or without the position."""
         subject, at, advice, where = self._parts.values()
         said = "".join(_worded(piece, words) for piece in self._pieces)
@@ -178,7 +175,7 @@ class StreamevalError(Exception):
         return _remade, (type(self), self._pieces, parts), vars(self)
 
 
-def _worded(piece: object, words: Words) -> str:
+def _worded(piece: object, words: ArgumentNames) -> str:
     return (words(piece) if isinstance(piece, Named) else None) or str(piece)
 
 

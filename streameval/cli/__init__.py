@@ -7,10 +7,7 @@ command are therefore imported only when it is run.
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
 
 __all__ = ["main", "run"]
 

@@ -5,13 +5,16 @@ A command is imported when it is run: most need modules that the others do not.
 
 from __future__ import annotations
 
+import argparse
 import functools
+import io
 import os
 import re
 import signal
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
+from typing import Any, NoReturn, TextIO, cast
 
 from streameval.cli.arguments import argument_parser, former_names
 from streameval.cli.errors import (
@@ -26,11 +29,6 @@ from streameval.cli.errors import (
 from streameval.cli.options import Options, Reporting, error_text, taken
 from streameval.cli.terminal import ENDS, CommandOutput, Note, escaped, line_of, log_format_of, put
 from streameval.errors import StreamevalError
-
-if TYPE_CHECKING:
-    import argparse
-    import io
-    from collections.abc import Callable, Iterable, Sequence
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from argparse import ArgumentTypeError
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
@@ -24,8 +25,6 @@ from streameval.io.notation import integer_or_text
 from streameval.results.names import MetricName, parse_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
     from streameval.io.row_filters import Condition
     from streameval.runs.counting import RowShare
 

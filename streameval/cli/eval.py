@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import closing, suppress
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, Self
@@ -20,6 +21,7 @@ from streameval.cli.eval_checks import (
 )
 from streameval.cli.eval_comparison import compared, systems_of
 from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, split
+from streameval.cli.options import Options
 from streameval.cli.outcome import Findings, evidence_of, reported
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
@@ -30,9 +32,6 @@ from streameval.io.streams import writing_temporary_file
 from streameval.runs.processes import Team, n_cpus
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from streameval.cli.options import Options
     from streameval.results.windowed import WindowedResult
     from streameval.runs.slices import Slices
 

@@ -5,18 +5,20 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.argument_values import EVERY
+from streameval.cli.argument_values import EVERY, By
 from streameval.cli.errors import UsageError
 from streameval.cli.options import (
     DIALECT,
     OPTIONS_OF_TASKS,
     TOGETHER,
+    Options,
     option_text,
     option_words,
     refuse,
@@ -32,17 +34,12 @@ from streameval.io.notation import Dialect
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, size_of
 from streameval.results.reading import owners_of
+from streameval.results.result import Result
 from streameval.runs.files import files_of
-from streameval.runs.sources import RowFiles
+from streameval.runs.sources import BlockSource, RawRow, RowFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from streameval.cli.argument_values import By
-    from streameval.cli.options import Options
     from streameval.io.row_filters import Condition
-    from streameval.results.result import Result
-    from streameval.runs.sources import BlockSource, RawRow
 
 
 _SWAPPED = " Are the run and --qrels swapped?"

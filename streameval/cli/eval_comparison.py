@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -15,9 +16,9 @@ from streameval.cli.eval_checks import (
     named_twice,
     source_of,
 )
-from streameval.cli.eval_run import EvalRun, gathered_if_scattered, split
+from streameval.cli.eval_run import CountedFiles, EvalRun, gathered_if_scattered, split
 from streameval.cli.gates import judge
-from streameval.cli.options import refuse
+from streameval.cli.options import Options, Reporting, refuse
 from streameval.cli.outcome import laid_out
 from streameval.cli.slices import refuse_order, slice_entries, slice_name, slice_names
 from streameval.cli.tasks import COMPARE_RUNS
@@ -31,10 +32,6 @@ from streameval.render.text import json_line
 from streameval.runs.processes import Team
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from streameval.cli.eval_run import CountedFiles
-    from streameval.cli.options import Options, Reporting
     from streameval.results.models import ModelComparison
     from streameval.runs.slices import Slices
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
 
 import attrs
 
-from streameval.cli.argument_values import EVERY
+from streameval.cli.argument_values import EVERY, By
 from streameval.cli.errors import UsageError
 from streameval.cli.eval_checks import (
     PARTIAL,
@@ -19,30 +20,23 @@ from streameval.cli.eval_checks import (
     refuse_run,
     total_size,
 )
-from streameval.cli.options import option_words
+from streameval.cli.options import Options, option_words
 from streameval.cli.tasks import plan_of
 from streameval.cli.tasks.clusters import clustered
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.terminal import Note, ProgressLine, is_live
+from streameval.io.blocks import Block
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once, name_of
 from streameval.render.text import listed_few, plural
-from streameval.runs.counting import Gathered
+from streameval.runs.counting import Gathered, Plan
 from streameval.runs.processes import Team
-from streameval.runs.sources import look_ahead
-from streameval.runs.totals import RunTotal
+from streameval.runs.sources import BlockSource, RawRow, look_ahead
+from streameval.runs.totals import BadRows, RunTotal
 from streameval.runs.workers import count_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from streameval.cli.argument_values import By
-    from streameval.cli.options import Options
-    from streameval.io.blocks import Block
-    from streameval.runs.counting import Plan
     from streameval.runs.slices import SizeLimit, Slices
-    from streameval.runs.sources import BlockSource, RawRow
-    from streameval.runs.totals import BadRows
 
 CountedT = TypeVar("CountedT")
 

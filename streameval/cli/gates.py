@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from itertools import product
 from typing import TYPE_CHECKING, cast
 
@@ -11,6 +12,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
+from streameval.metrics.bounded import Interval
 from streameval.render.text import chance_title, significant
 from streameval.results.names import (
     GAPS,
@@ -24,9 +26,6 @@ from streameval.results.names import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from streameval.metrics.bounded import Interval
     from streameval.metrics.table import Change, Reading
 
 _GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import platform
 import re
 import sys
 from collections.abc import Iterator
 from importlib import metadata
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import attrs
 
@@ -18,10 +18,6 @@ from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.render.sheets import columns_grid, sheet_text
 from streameval.results.names import PICTURES_BY_TASK
-
-if TYPE_CHECKING:
-    import argparse
-
 
 CORE = "(core)"
 PURPOSES = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -14,8 +15,6 @@ from streameval.cli.errors import OK
 from streameval.render.text import duration, json_line, printable, printable_lines, size
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
     from streameval.render.sheets import Paint
 
 _RED, _YELLOW, _GREEN = "31", "33", "32"

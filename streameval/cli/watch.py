@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import argparse
 import logging
 import shutil
 import signal
 import sys
 import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from inspect import signature
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -69,20 +71,14 @@ from streameval.monitoring.outbox import LOG
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.routes import Unsent, read_routes
 from streameval.monitoring.rules import read_rules
+from streameval.monitoring.source_protocol import Source
 from streameval.monitoring.sources import as_source
+from streameval.monitoring.status import Closed, Step, Weights
 from streameval.render.text import json_line, plural
 from streameval.results.collection import read_or_nan, time_texts
-from streameval.runs.counting import RowShare
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-
-    from streameval.monitoring.source_protocol import Source
-    from streameval.monitoring.status import Closed, Step, Weights
-    from streameval.results.names import MetricName
-    from streameval.runs.counting import Plan
-    from streameval.runs.sources import RawRow
+from streameval.results.names import MetricName
+from streameval.runs.counting import Plan, RowShare
+from streameval.runs.sources import RawRow
 
 _log = logging.getLogger("streameval")
 _POLL_SECONDS = 1.0

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,20 +12,17 @@ from streameval.accumulators.pane_results import counted, pane_result, results_o
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slices import slice_entries
 from streameval.errors import InvalidInputError
+from streameval.render.sheets import Sheet
 from streameval.render.text import duration, numbers, plural
 from streameval.results.collection import DECIMALS, read_or_nan, time_texts
+from streameval.results.sliced import SlicedResult
 from streameval.results.windowed import PaneResult, WindowedResult
 from streameval.runs.slices import Slices
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
     from streameval.cli.options import Reporting
     from streameval.monitoring.alerts import AlertState, Event
     from streameval.monitoring.status import Closed, Snapshot, Status
-    from streameval.render.sheets import Sheet
-    from streameval.results.sliced import SlicedResult
 
 
 def split_up(accumulator: Any) -> tuple[Any, Slices | None, WindowedResult | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
@@ -16,8 +17,6 @@ from streameval.io.columns import Argument, FieldType, what_is_wrong
 from streameval.io.streams import reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from streameval.io.row_filters import RowFilter
 
 # The number of a line or row, or the name of a query, and its fault.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import accumulate, chain, pairwise
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -22,10 +22,6 @@ from streameval.io.notation import (
     text_or_none,
     without_currency,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
 
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")

@@ -5,21 +5,19 @@ If something does not fit, the result is None, and the caller reads the table an
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from streameval.io.columns import Numbers, array_of
+from streameval.exact.array_types import Array, Indices
+from streameval.io.columns import FieldType, Numbers, array_of
 from streameval.io.lines import BYTE_ORDER_MARK, is_utf8, n_newlines
 from streameval.io.words import CellWords
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from streameval.exact.array_types import Array, Indices
     from streameval.io.blocks import Field
-    from streameval.io.columns import FieldType
 
 _NEWLINE, _QUOTE = b'\n"'
 _HIDDEN = 0

@@ -6,6 +6,7 @@ Options list them, so this module loads neither readers nor NumPy.
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -14,14 +15,11 @@ import attrs
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.notation import Dialect
 from streameval.io.packed import PACKED_SUFFIXES
-from streameval.io.streams import is_read_once, name_of, opened
+from streameval.io.streams import ByteStream, is_read_once, name_of, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
     from streameval.io.blocks import Block
     from streameval.io.lines import Ends, Piece
-    from streameval.io.streams import ByteStream
 
 
 class Layout(Protocol):

@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -16,13 +16,15 @@ import attrs
 from streameval.errors import BadDataError
 from streameval.inputs.paths import find, is_path
 from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
+from streameval.io.columns import Argument
 from streameval.io.errors import shown
-from streameval.io.json_structs import Utf8Lines, struct_reader
+from streameval.io.json_structs import StructReader, Utf8Lines, struct_reader
 from streameval.io.lines import (
     BYTE_ORDER_MARK,
     LONGEST_LINE,
     PIECE_BYTES,
     LineEnds,
+    Piece,
     is_text,
     pieces,
     text_of,
@@ -32,11 +34,6 @@ from streameval.io.recognition import check_is_text
 from streameval.io.streams import STANDARD_INPUT, ByteStream, CutShortError, name_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-    from streameval.io.columns import Argument
-    from streameval.io.json_structs import StructReader
-    from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
 
 

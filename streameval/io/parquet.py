@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, nullcontext
 from itertools import repeat
 from pathlib import Path
@@ -17,6 +18,7 @@ from streameval.inputs.coded import CodedTexts, coded_texts
 from streameval.inputs.paths import cuts, find
 from streameval.io.blocks import Parsed, assemble, fields_of
 from streameval.io.columns import (
+    Argument,
     FieldType,
     Flags,
     Labels,
@@ -32,9 +34,6 @@ from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.streams import STANDARD_INPUT, opened, reading, size_of, store_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
-    from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
 
 _SHOWN = 128

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import stat
 import sys
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 from streameval.errors import BadDataError, InvalidInputError, refused
-from streameval.io.packed import HEAD_BYTES, DamagedError, packing_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from streameval.io.packed import Readable, Unpacked
+from streameval.io.packed import HEAD_BYTES, DamagedError, Readable, Unpacked, packing_of
 
 STANDARD_INPUT = "-"
 

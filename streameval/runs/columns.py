@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.configs.collection import Member
 from streameval.configs.inner import counted, key_columns
 from streameval.configs.mean import MeanConfig
 from streameval.configs.paired import PairedConfig
@@ -34,9 +35,6 @@ from streameval.io.columns import (
 from streameval.io.times import Gaps, Steps, Times
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
-    from streameval.configs.collection import Member
     from streameval.runs.sources import RawRow
 
 _NUMBERS = {

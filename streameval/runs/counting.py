@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
@@ -13,21 +13,18 @@ import attrs
 import numpy as np
 
 from streameval.errors import (
+    ArgumentNames,
     BadDataError,
     CountOverflowError,
     InvalidInputError,
     Named,
     StreamevalError,
 )
-from streameval.io.blocks import Block, Emptied
+from streameval.io.blocks import Block, Emptied, Fault
+from streameval.io.columns import Argument
 from streameval.io.errors import BadRow, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from streameval.errors import Words
-    from streameval.io.blocks import Fault
-    from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter
 
 
@@ -112,7 +109,7 @@ class Plan:
     unique: str | None = None
     finish: Callable[[Any], Iterable[str]] = _finish
     text: Callable[[Any, dict[str, Any]], str] | None = None
-    words: Words | None = None
+    words: ArgumentNames | None = None
     advice: str = ""
     where: RowFilter | None = None
     is_buffered: bool = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from itertools import chain, islice
@@ -18,8 +18,6 @@ from streameval.io.formats import format_of
 from streameval.io.streams import Stored, reading, store_of
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping
-
     from streameval.io.blocks import Block, Parsed
     from streameval.io.columns import Argument
     from streameval.io.row_filters import RowFilter

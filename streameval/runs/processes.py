@@ -6,6 +6,7 @@ import os
 import signal
 import threading
 from collections import deque
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
@@ -14,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from streameval.errors import BadDataError, Named
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from concurrent.futures import Future
     from multiprocessing.connection import Connection
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import warnings
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,15 +20,11 @@ from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
 from streameval.render.text import plural, printable, shorten
-from streameval.results.names import parse_metric
+from streameval.results.names import MetricName, parse_metric
+from streameval.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from matplotlib.figure import Figure
-
-    from streameval.results.names import MetricName
-    from streameval.results.result import Result
 
 # The formats, and the metadata that keep the time out: equal states give equal bytes.
 _FORMATS: dict[str, dict[str, None]] = {

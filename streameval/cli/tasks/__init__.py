@@ -5,18 +5,16 @@ The module of a task is imported only when it plans, because it imports its accu
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.cli.errors import UsageError
-from streameval.cli.options import OPTIONS_OF_TASKS, TASKS, TOGETHER, option_text, refuse
+from streameval.cli.options import OPTIONS_OF_TASKS, TASKS, TOGETHER, Options, option_text, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    from streameval.cli.options import Options
     from streameval.runs.counting import Plan
     from streameval.runs.sources import RawRow
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
@@ -11,22 +12,20 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import UsageError
+from streameval.cli.options import Options
 from streameval.cli.tasks.columns import (
     check_columns,
     check_complete_queries,
     check_no_query_counts,
     check_query_columns,
 )
+from streameval.io.blocks import Block
 from streameval.io.columns import Argument, Texts
+from streameval.runs.counting import Plan
+from streameval.runs.sources import RawRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from streameval.accumulators.clustered import Clustered
-    from streameval.cli.options import Options
-    from streameval.io.blocks import Block
-    from streameval.runs.counting import Plan
-    from streameval.runs.sources import RawRow
 
 _MAX_LOOK = 2**12  # rows in which a repeated id is looked for, in milliseconds
 _IS_OWNER = re.compile(

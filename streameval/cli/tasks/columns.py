@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -11,7 +12,7 @@ import attrs
 
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text, refuse
+from streameval.cli.options import Options, option_text, refuse
 from streameval.configs.names import nearest
 from streameval.io.columns import (
     Argument,
@@ -31,15 +32,11 @@ from streameval.io.columns import (
 )
 from streameval.io.errors import shown
 from streameval.io.notation import integer_or_text, is_gap, number_or_text
-from streameval.runs.sources import typical_row
+from streameval.runs.counting import Plan
+from streameval.runs.sources import RawRow, typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-
     from streameval.accumulators.base import Accumulator
-    from streameval.cli.options import Options
-    from streameval.runs.counting import Plan
-    from streameval.runs.sources import RawRow
 
 _OFF = 1e-3  # the probabilities of two classes may be rounded
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import attrs
 import streameval as se
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text, refuse
+from streameval.cli.options import Options, option_text, refuse
 from streameval.cli.tasks.columns import (
     GAP_HINT,
     TaskColumns,
@@ -40,13 +41,10 @@ from streameval.configs.paired import VALUES
 from streameval.errors import InvalidInputError
 from streameval.io.columns import Argument, Numbers, has_integer_labels, says_truth, value_type
 from streameval.runs.counting import Plan
+from streameval.runs.sources import RawRow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     from streameval.accumulators.base import Accumulator
-    from streameval.cli.options import Options
-    from streameval.runs.sources import RawRow
 
 
 def plan_of_classes(options: Options, rows: Sequence[RawRow]) -> Plan:

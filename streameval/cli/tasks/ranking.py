@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import shlex
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,7 +13,7 @@ import numpy as np
 
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.options import refuse
+from streameval.cli.options import Options, refuse
 from streameval.cli.tasks.columns import (
     check_columns,
     check_one_column,
@@ -32,14 +33,10 @@ from streameval.io.streams import opened
 from streameval.render.text import json_line, printable
 from streameval.runs.counting import Gathered, Plan
 from streameval.runs.judged_runs import MISSING
-from streameval.runs.sources import typical_row
+from streameval.runs.sources import RawRow, typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-
-    from streameval.cli.options import Options
     from streameval.results.ranking import Ranking
-    from streameval.runs.sources import RawRow
 
 
 _OF_QUERIES = ("query", "query_weight")

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import attrs
 
 import streameval as se
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
+from streameval.cli.options import Options
 from streameval.cli.tasks.columns import (
     GAP_HINT,
     TaskColumns,
@@ -32,13 +34,7 @@ from streameval.cli.tasks.columns import (
 )
 from streameval.io.columns import Argument, FieldType, Labels, Numbers, has_integer_labels, id_type
 from streameval.runs.counting import Plan
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from streameval.cli.options import Options
-    from streameval.runs.sources import RawRow
-
+from streameval.runs.sources import RawRow
 
 _COMPARED_BY = " --measures roc_auc without --task"
 

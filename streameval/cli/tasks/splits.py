@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
-from streameval.cli.options import refuse
+from streameval.cli.options import Options, refuse
 from streameval.cli.tasks.columns import (
     check_columns,
     check_no_query_counts,
@@ -21,15 +23,10 @@ from streameval.io.columns import Argument, FieldType, Texts
 from streameval.io.times import Times
 from streameval.runs.columns import time_type, with_gaps
 from streameval.runs.counting import Plan
-from streameval.runs.sources import typical_row
+from streameval.runs.sources import RawRow, typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
-
     from streameval.accumulators.windowed import Windowed
-    from streameval.cli.argument_values import By
-    from streameval.cli.options import Options
-    from streameval.runs.sources import RawRow
 
 
 def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import attrs
 
 import streameval as se
 from streameval.cli.errors import UsageError
+from streameval.cli.options import Options
 from streameval.cli.tasks.columns import (
     GAP_HINT,
     TaskColumns,
@@ -35,13 +37,10 @@ from streameval.io.columns import (
 )
 from streameval.render.text import plural
 from streameval.runs.counting import Plan
+from streameval.runs.sources import RawRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from streameval.cli.options import Options
     from streameval.runs.slices import ValueCounts
-    from streameval.runs.sources import RawRow
 
 
 def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
