@@ -105,7 +105,8 @@ class RegressionAccumulator(
         The number of bins kept for the median and quantiles of the absolute error; None keeps
         every distinct error.
     intervals : bool
-        Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.
+        Whether RMSE, MSE and R2 have sampling intervals, which takes five more sums; those of MAE
+        and bias take none.
     outputs : int or sequence of str, optional
         The number of numbers that each row predicts, at most 1,024, or a name for each: arrays
         have shape ``(n, outputs)``, and `compute` returns the errors of each output and their

@@ -71,7 +71,8 @@ class RegressionConfig(Config):
         is_omitted=True,
     )
     intervals: bool = option(
-        "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.",
+        "Whether RMSE, MSE and R2 have sampling intervals, which takes five more sums; those of "
+        "MAE and bias take none.",
         default=False,
         is_omitted=True,
     )

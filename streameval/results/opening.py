@@ -58,7 +58,10 @@ def opening(
     among = f", {sizes[1]} among them" if len(sizes) > 1 else ""
     said = [f"Evaluated on {sizes[0]}{among}{inside}."]
     row = content.rows[name]
-    said.append(f"{row.heading} is {_value(row.reading, level)}.")
+    said += [
+        f"{shown.heading} is {_value(shown.reading, level)}."
+        for shown in _said_first(content, name)
+    ]
     if slices:
         said += _worst_slice(row, name, results, level, by)
     return said if content.by_class is None else said + _worst_class(content.by_class, level)
@@ -67,6 +70,15 @@ def opening(
 def headline(content: PageContent) -> str:
     """Choose the first metric to read: every result has one."""
     return next(name for name in content.headline if name in content.rows)
+
+
+def _said_first(content: PageContent, name: str) -> list[Row]:
+    """List the first metric, and the next one with an interval if that is defined and has none."""
+    first = content.rows[name]
+    if first.reading.sampling is not None or math.isnan(first.reading.value):
+        return [first]
+    rows = [content.rows[one] for one in content.headline if one in content.rows]
+    return [first, *[row for row in rows if row.reading.sampling is not None][:1]]
 
 
 def _amounts(content: PageContent) -> list[str]:

@@ -49,10 +49,10 @@ class Regression(RegressionMembers, SumsResult):
 
     Notes
     -----
-    The intervals of `confidence` need an accumulator made with ``intervals=True``. They follow from
-    the delta method, on the logarithmic scale for errors and 1 - R2, and are wider where few rows
-    make up much of a loss. With fewer than 50 examples and heavy tails they may still be too
-    narrow. They are all of the range of a metric for one example, or if no error is larger than
+    The intervals of `confidence` need an accumulator made with ``intervals=True``, but for those of
+    `mae` and `bias`. They follow from the delta method, on the logarithmic scale for errors and
+    1 - R2, and are wider where few rows make up much of a loss. With fewer than 50 examples and
+    heavy tails they may still be too narrow. They are all of the range of a metric for one example, or if no error is larger than
     another.
 
     Examples
@@ -172,9 +172,9 @@ class Regression(RegressionMembers, SumsResult):
 
     @property
     def _moments(self) -> metrics.Moments:
-        state = self._measured
-        sums = (state.term(self._config, term).to_fraction() for term in MOMENTS)
-        fourth_error, by_truth, by_squared_truth, third_truth, fourth_truth = sums
+        state, config = self._measured, self._config
+        sums = [state.term(config, one).to_fraction() for one in MOMENTS * config.intervals]
+        fourth_error, by_truth, by_squared_truth, third_truth, fourth_truth = sums or _NOT_COUNTED
         return metrics.Moments(
             n=state.n.to_fraction(),
             error=state.error.to_fraction(),
@@ -230,7 +230,7 @@ def rows_with(config: RegressionConfig) -> Table:
         return Regression.TABLE
     usual = [row for name, row in Regression.TABLE.items() if name not in measures]
     if not config.intervals:
-        usual = [without_interval(row) for row in usual]
+        usual = [row if row.name in _FREE else without_interval(row) for row in usual]
     if config.has_sketch:
         usual = [_from_sketch(row) if row.certified else row for row in usual]
     return Table(
@@ -355,6 +355,10 @@ _READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
 """The functions that read measures other than means of a term."""
 
 
+_FREE = ("mae", "bias")
+"""The metrics whose intervals need no sums but those that are always kept."""
+_NOT_COUNTED = (Fraction(0),) * len(MOMENTS)
+
 _LIMITS: dict[str, Interval | None] = {
     "pearson": CORRELATION,
     "concordance": CORRELATION,
@@ -417,7 +421,9 @@ def _metric(name: str, **row: Any) -> Metric:
 
 def _sampled(name: str, **row: Any) -> Metric:
     """Make the row of a metric with a sampling interval."""
-    return _metric(name, **of_moments(lambda one, z: getattr(one._moments, name)(z)), **row)
+    moments = of_moments(lambda one, z: getattr(one._moments, name)(z))
+    needed = {"why_none": "it takes whole weights"} if name in _FREE else {}
+    return _metric(name, **moments | needed, **row)
 
 
 Regression.TABLE = Table(

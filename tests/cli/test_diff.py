@@ -193,8 +193,8 @@ def test_diff_shows_small_differences_with_three_digits(call, save):
         save(f"{error}.state", se.RegressionAccumulator().update([0.0], [error]))
         for error in (0.5, 0.5 + 2**-20)
     ]
-    done = call("diff", *states, "--metrics", "mae")
-    assert done.out.splitlines()[-1].split() == ["mae", "0.500000", "0.500001", "+9.54e-07"]
+    done = call("diff", *states, "--metrics", "rmse")
+    assert done.out.splitlines()[-1].split() == ["rmse", "0.500000", "0.500001", "+9.54e-07"]
 
 
 def test_diff_shortens_counts_that_would_not_fit(call, save):

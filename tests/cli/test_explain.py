@@ -220,7 +220,7 @@ def test_explain_names_both_kinds_of_interval_where_there_are_some(explained):
     both = explained(KINDS["coarse"]())
     assert re.search(r"roc_auc  0\.\d+  \[0\.\d+, 0\.\d+\]  95% \[0\.\d+, 0\.\d+\]\n", both)
     assert ("\n[low, high]: " in both, "\n95% [low, high]: " in both) == (True, True)
-    neither = explained(KINDS["regression"]())
+    neither = explained(se.RegressionAccumulator())
     assert "[low, high]" not in neither
 
 

@@ -160,7 +160,7 @@ def test_files_that_are_alike_are_told_once(folder, call):
         (folder / f"log{number}.csv").write_text("y_true;y_pred\n1;0,5\n")
     (folder / "log4.csv").write_text("y_true|y_pred\n1|0.5\n")
     (folder / "log5.csv").write_text("y_true,y_pred\n1,0.5\n")
-    done = call("eval", "log*.csv", "--task", "regression", "--require", "mae<=0.5")
+    done = call("eval", "log*.csv", "--task", "regression", "--require", "rmse<=0.5")
     assert (done.code, done.out.split()[0]) == (0, "6")
     read = "decimal commas, as the first rows show."
     assert done.err.splitlines()[:2] == [

@@ -189,17 +189,17 @@ def test_report_refuses_another_ranking_of_confusions() -> None:
 
 def test_each_state_after_the_first_has_its_differences_from_it() -> None:
     right = [se.RegressionAccumulator().update([0.0], [error]) for error in (0.5, 0.25, 1.0)]
-    found = figure(report(*right[:2]), "Errors")
+    found = figure(report(*right[:2], level=0), "Errors")
     assert [text(cell) for cell in found.iter("th")][:4] == ["Metric", "a", "b", "Difference"]
     assert [text(one) for one in found.iter("p")][-1] == "Differences are from a ."
-    two = cells(report(*right[:2]), "Errors")
+    two = cells(report(*right[:2], level=0), "Errors")
     assert two["Mean absolute error"] == ["0.5000", "0.2500", "-0.2500"]
     assert two["Examples"] == ["1", "1", "0"]
 
 
 def test_each_of_three_states_has_a_row_and_its_differences_from_the_first_another() -> None:
     right = [se.RegressionAccumulator().update([0.0], [error]) for error in (0.5, 0.25, 1.0)]
-    values, differences = figure(report(*right), "Errors").iter("table")
+    values, differences = figure(report(*right, level=0), "Errors").iter("table")
     head = [text(cell) for cell in next(values.iter("thead")).iter("th")]
     at = head.index("Mean absolute error")
     assert [(row[0], row[at]) for row in rows(values)] == [
@@ -476,7 +476,7 @@ def test_measure_that_one_ranking_lacks_is_a_dash() -> None:
 
 def test_errors_of_a_regression_are_those_of_the_result() -> None:
     state = se.RegressionAccumulator().update([3000.0, 1.0, -7.5], [1000.0, 1.5, 3.25])
-    result, found = state.compute(), cells(report(state), "Errors")
+    result, found = state.compute(), cells(report(state, level=0), "Errors")
     assert found["Root mean squared error"] == [f"{result.rmse:,.2f}"]
     assert found["Mean squared error"] == [f"{result.mse:,.0f}"]
     assert found["Mean absolute error"] == [f"{result.mae:.3f}"]

@@ -58,6 +58,16 @@ def test_numbers_of_one_and_of_none_are_written_as_words_have_them(state: Any, s
     assert said in lead(state)[0]
 
 
+def test_headline_without_an_interval_is_beside_a_metric_with_one() -> None:
+    batch = [1.0, 2.0, 3.0], [2.0, 2.5, 3.5]
+    (said,) = lead(se.RegressionAccumulator().update(*batch))
+    assert "error is 0.7071. Mean absolute error is 0.6667 (95% interval 0." in said
+    (said,) = lead(se.RegressionAccumulator(intervals=True).update(*batch))
+    assert "Mean absolute error" not in said
+    (said,) = lead(se.RegressionAccumulator().update(*batch), level=0)
+    assert "Mean absolute error" not in said
+
+
 def test_level_of_zero_leaves_intervals_out() -> None:
     (said,) = lead(by_country(), level=0)
     assert said == (

@@ -490,3 +490,12 @@ def test_intervals_stand_in_bytes_only_where_they_were_asked_for() -> None:
 def test_a_measure_pickles_as_its_name():
     measure = error_measure("huber(delta=2)")
     assert pickle.loads(pickle.dumps(measure)) == measure
+
+
+def test_intervals_of_mae_and_bias_need_no_more_sums() -> None:
+    free = se.RegressionAccumulator().update([1, 2, 3], [2, 2.5, 1])
+    more = se.RegressionAccumulator(intervals=True).update([1, 2, 3], [2, 2.5, 1])
+    for name in ("mae", "bias"):
+        assert free.compute().confidence(name) == more.compute().confidence(name)
+    measured = se.RegressionAccumulator(["mape"]).update([1, 2, 3], [2, 2.5, 1]).compute()
+    assert measured.confidence("mae") == free.compute().confidence("mae")
