@@ -10,7 +10,7 @@ from hypothesis import settings
 
 __all__ = ["EXAMPLES", "cases", "quick_cases"]
 
-EXAMPLES = {"dev": 3, "cover": 10, "ci": 25, "deep": 1000}
+EXAMPLES = {"dev": 2, "cover": 10, "ci": 25, "deep": 1000}
 """Cases of a law by profile; `dev` is the default, `cover` is for tests that measure coverage."""
 _PARTS = {EXAMPLES["dev"]: 80, EXAMPLES["cover"]: 10, EXAMPLES["ci"]: 4}
 

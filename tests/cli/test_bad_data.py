@@ -350,6 +350,7 @@ def test_max_bad_as_a_number_bears_any_number_of_first_rows(
     assert (done.code, done.json["bad"], done.json["n"]) == (0, n_bad, 1)
 
 
+@pytest.mark.slow
 def test_max_bad_as_a_share_refuses_a_file_without_one_good_row(
     folder, call, small_buffers, monkeypatch
 ):

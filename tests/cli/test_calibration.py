@@ -130,6 +130,7 @@ def test_calibration_json_has_an_entry_for_each_class(call, write):
     assert found["per_class"]["cat"]["pcopc"] is None
 
 
+@pytest.mark.slow
 def test_calibration_states_show_and_plot(call, evaluate):
     evaluate("-o", "a.state")
     assert call("show", "a.state").out.splitlines()[1:] == evaluate().out.splitlines()[1:]

@@ -33,6 +33,7 @@ def curve_of(rows=ROWS):
     )
 
 
+@pytest.mark.slow
 def test_state_is_that_of_clustered_for_any_format_and_number_of_processes(call, write):
     for number, name in enumerate(("log.csv", "log.jsonl", "log.parquet")):
         done = call(
@@ -165,6 +166,7 @@ def test_rankings_have_clusters_of_queries(call, write):
         assert se.load("b.state").to_bytes() == panes.to_bytes()
 
 
+@pytest.mark.slow
 @each("rows", [QUERIES, AS_ROWS])
 def test_slices_of_rankings_have_clusters_of_queries(rows, call, write):
     rows = [row | {"kind": "ab"[int(row["query"][1:]) % 3 == 0]} for row in rows]
@@ -199,6 +201,7 @@ def test_numbers_of_relevant_documents_are_refused(call, write):
     assert "--cluster cannot be used with `num_relevant`, a number for each query" in done.err
 
 
+@pytest.mark.slow
 def test_watch_counts_clusters_in_each_pane(call, write):
     timed = write("timed.csv", [row | {"t": at // 100} for at, row in enumerate(ROWS)])
     options = ("--task", "binary", "--cluster", "user_id", "--time", "t", "--pane", 1)

@@ -284,6 +284,7 @@ def test_columns_of_ranks_are_compared(call, write):
     assert done.out == f"{of_columns(scored(), 'old', 'older').report()}\n"
 
 
+@pytest.mark.slow
 def test_comparisons_have_clusters_and_slices(call, write):
     rows = scored()
     options = ("--versus", "old,older", "--cluster", "topic", "--by", "kind")

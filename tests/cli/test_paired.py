@@ -367,6 +367,7 @@ def test_values_of_models_may_have_gaps(call, write, tmp_path):
     assert refused.err == "streameval: error: --nan is for --task values.\n"
 
 
+@pytest.mark.slow
 @each("versus", ["q", "q,w"])
 def test_values_of_models_have_panes_and_alerts(versus, call, write, tmp_path):
     columns = [np.asarray(column).tolist() for column in COLUMNS.values()]

@@ -65,6 +65,7 @@ def error_of(done, code=2):
     return line.removeprefix("streameval: error: ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", HEADS)
 def test_plot_writes_the_format_that_the_name_tells(form, call, state, folder):
     name = f"a.{form.upper()}"
@@ -173,6 +174,7 @@ def test_plot_names_the_state_of_several_that_cannot_be_drawn(call, folder):
     assert names_in(folder) == ["a.state", "b.state"]
 
 
+@pytest.mark.slow
 @each(("member", "kind"), [("curve", "pr"), ("in/cm", "matrix")])
 def test_plot_draws_a_member(member, kind, call):
     se.save(two_members(), "a.state")

@@ -49,12 +49,14 @@ def closed():
         yield closed
 
 
+@pytest.mark.slow
 def test_script_reports(labels):
     done = run("eval", labels)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("200 rows of 1 file\n\nclass ")
 
 
+@pytest.mark.slow
 def test_small_table_of_scores_loads_nothing_of_other_tasks(tmp_path):
     path = tmp_path / "one.csv"
     path.write_text("y_true,y_score\n1,0.7\n")

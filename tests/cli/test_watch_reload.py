@@ -142,6 +142,7 @@ def test_title_is_read_anew(config, watch):
 REFUSED = " The reload is refused; watch goes on.\n"
 
 
+@pytest.mark.slow
 @each(
     ("text", "changes"),
     [

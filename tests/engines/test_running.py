@@ -68,7 +68,9 @@ def test_any_order_and_tree_give_the_same_bytes(fan_in, tmp_path):
     assert max(engine.n_merged) == fan_in
 
 
-@pytest.mark.parametrize("at_once", [1, 2, 7, 20])
+@pytest.mark.parametrize(
+    "at_once", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 7, 20))]
+)
 @pytest.mark.parametrize("by", [None, "country"])
 def test_tasks_started_one_after_another_give_the_same_bytes(by, at_once, tmp_path):
     paths = write_parts(tmp_path, n_parts=20)

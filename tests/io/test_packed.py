@@ -70,6 +70,7 @@ def test_stream_unpacks_members_one_after_the_other(packing):
     assert read_all(pack(TEXT[:1000]) + pack(b"") + pack(TEXT[1000:]))[0] == TEXT
 
 
+@pytest.mark.slow
 @each("packing", ["gzip", "bzip2", "xz"])
 @each("zeros", [4, 2**15])
 def test_stream_takes_zeros_after_a_member_for_padding(packing, zeros):
@@ -77,6 +78,7 @@ def test_stream_takes_zeros_after_a_member_for_padding(packing, zeros):
     assert read_all(pack(TEXT) + bytes(zeros))[0] == TEXT
 
 
+@pytest.mark.slow
 @each("packing", ["bzip2", "xz"])
 def test_stream_unpacks_a_member_after_padding(packing):
     pack = PACKERS[packing]
@@ -120,6 +122,7 @@ def test_stream_refuses_a_few_bytes_behind_a_member(packing, garbage, zeros, mon
         read_all(PACKERS[packing](b"text") + padding + garbage)
 
 
+@pytest.mark.slow
 @each("packing", ["bzip2", "xz"])
 @each("left", [1, 3, 5])
 def test_stream_finds_a_member_cut_short_behind_another(packing, left):

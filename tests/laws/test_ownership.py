@@ -224,6 +224,7 @@ def test_random_programs_own_what_they_count(name: str) -> None:
     assert not different, (len(different), different[:5])
 
 
+@pytest.mark.slow
 @pytest.mark.uncovered
 @sizes
 @each_form

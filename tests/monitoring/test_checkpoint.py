@@ -424,6 +424,7 @@ def free_share(path):
     return free / pages
 
 
+@pytest.mark.slow
 def test_pages_of_removed_runs_are_given_back(writer, path):
     runs = {number: bytes(10**6) for number in range(60)}
     writer.commit(rows_of(1), runs=runs)

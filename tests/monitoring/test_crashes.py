@@ -90,6 +90,7 @@ def survived(folder, history, rng, mortal, n_statements=40, **pieces):
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, cases(200, least=8)))]
 
 
+@pytest.mark.slow
 @pytest.mark.uncovered
 @pytest.mark.parametrize("seed", SEEDS)
 def test_every_row_is_counted_once_wherever_the_process_dies(seed, tmp_path, mortal):
@@ -110,6 +111,7 @@ def test_every_row_is_counted_once_wherever_the_process_dies(seed, tmp_path, mor
     assert len(once) == n_lost
 
 
+@pytest.mark.slow
 @pytest.mark.uncovered
 @pytest.mark.parametrize("seed", SEEDS)
 def test_alerts_and_their_evidence_are_the_same_wherever_the_process_dies(seed, tmp_path, mortal):

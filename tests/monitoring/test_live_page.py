@@ -653,6 +653,7 @@ def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPat
     assert made.whole.points[-1].labelled == 51
 
 
+@pytest.mark.slow
 @each("budget", [None, 8])
 def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
     random, names = np.random.default_rng(9), ("roc_auc", "average_precision", "recall_at(0.5)")

@@ -75,7 +75,7 @@ def test_a_long_row_is_cut_and_says_so(tmp_path):
     assert (len(whole["row"]), "cut" in whole) == (4096, False)
 
 
-@pytest.mark.parametrize("size", [100, 10**6])
+@pytest.mark.parametrize("size", [pytest.param(100, marks=pytest.mark.slow), 10**6])
 @pytest.mark.parametrize("options", [{}, {"settle": "10s"}, {"out_of_order": "20s"}], ids=str)
 def test_late_and_unmatched_labels_are_written_with_their_rows(tmp_path, size, options):
     labels = [{"id": n, "ts": 1005 + n, "y_true": 1} for n in range(100)]

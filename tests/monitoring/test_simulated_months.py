@@ -76,6 +76,7 @@ def test_month_of_healthy_data_has_no_alarm() -> None:
     assert fired.count("accuracy < 0.9 for 3 panes") > 50
 
 
+@pytest.mark.slow
 @each(("share", "median", "late"), [(0.8, 3, 5), (0.87, 24, 38)])
 def test_delay_after_a_drop_is_that_of_the_docs(share: float, median: int, late: int) -> None:
     delays = []
@@ -88,6 +89,7 @@ def test_delay_after_a_drop_is_that_of_the_docs(share: float, median: int, late:
     assert max(delays) <= 2 * late
 
 
+@pytest.mark.slow
 def test_alert_is_resolved_about_as_fast_as_it_was_raised() -> None:
     for seed, share in enumerate([0.8, 0.8, 0.87, 0.87]):
         level = dropped(share, 100, 300)

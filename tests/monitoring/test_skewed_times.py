@@ -52,6 +52,7 @@ def test_one_label_ahead_makes_no_other_late(tmp_path):
     assert (total.total().compute().accuracy, events) == (1.0, [])
 
 
+@pytest.mark.slow
 @pytest.mark.uncovered
 @pytest.mark.parametrize("n_rows", [6_000, pytest.param(60_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("of_predictions", [False, True])

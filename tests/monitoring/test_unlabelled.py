@@ -126,6 +126,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.slow
 @each("seed", range(quick_cases(400, least=80)))
 def test_slices_that_are_chosen_again_are_those_counted_with_the_new_options(seed: int) -> None:
     rng = random.Random(seed)

@@ -104,6 +104,7 @@ def test_page_names_the_version_of_a_package_that_is_not_installed(monkeypatch: 
     assert f"Made by streameval {se.__version__}." in html_report(named(state))
 
 
+@pytest.mark.slow
 def test_page_of_all_states_is_well_formed_and_names_them() -> None:
     page = read(html_report({name: make() for name, make in EVERY.items()}))
     (footer,) = page.iter("footer")
@@ -171,6 +172,7 @@ def test_tables_tell_what_their_heads_are_about(name: str) -> None:
         assert region.get("tabindex") == "0"
 
 
+@pytest.mark.slow
 @every_state
 def test_rows_that_a_phone_lays_out_below_their_name_say_how_many_numbers_they_have(
     name: str,
@@ -216,6 +218,7 @@ def test_equal_states_give_equal_pages(name: str) -> None:
     assert page_of(name) == html_report({"a": again}) == html_report({"a": state})
 
 
+@pytest.mark.slow
 def test_report_leaves_the_states_as_they_are() -> None:
     for make in EVERY.values():
         state = make()
@@ -232,6 +235,7 @@ def test_label_is_harmless(label: str) -> None:
     assert len(found.encode()) < len(plain) + 40_000
 
 
+@pytest.mark.slow
 @each("label", HOSTILE.values())
 def test_name_and_title_are_harmless(label: str) -> None:
     state, plain = hostile_state("plain"), read(harmless_page("n", "b"))

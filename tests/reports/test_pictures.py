@@ -127,6 +127,7 @@ def test_line_of_many_points_is_thinned(budget: int | None) -> None:
     assert (x[0], x[-1]) == pytest.approx((0, 1))
 
 
+@pytest.mark.slow
 def test_page_of_eight_large_curves_is_small() -> None:
     states = {f"state {seed}": curve(50_000, budget=20_000, seed=seed) for seed in range(8)}
     assert len(html_report(states)) < 600_000

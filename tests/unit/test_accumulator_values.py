@@ -40,6 +40,7 @@ COPIES: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @every_state
 def test_every_copy_is_equal(name: str) -> None:
     accumulator = EVERY[name]()

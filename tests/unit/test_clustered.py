@@ -128,6 +128,7 @@ def left_out(name: str) -> list[Any]:
     ]
 
 
+@pytest.mark.slow
 @each("name", CASES)
 def test_standard_errors_are_those_of_the_jackknife(name: str) -> None:
     result, others = counted(name).compute(), left_out(name)
@@ -157,6 +158,7 @@ NOT_NEGATIVE = (
 )
 
 
+@pytest.mark.slow
 @each("name", CASES)
 def test_intervals_have_students_t_on_the_scale_of_the_metric(name: str) -> None:
     result, n = counted(name).compute(), len(left_out(name))
@@ -265,6 +267,7 @@ def test_the_total_is_the_plain_accumulator(name: str) -> None:
     assert clustered.n == plain.n
 
 
+@pytest.mark.slow
 @each("name", CASES)
 def test_arrays_and_batches_count_the_same(name: str) -> None:
     empty, arrays, _ = CASES[name]
@@ -622,6 +625,7 @@ MIXED: dict[str, tuple[se.Collection, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.slow
 @each("name", [(name, outer) for name in MIXED for outer in OUTER])
 def test_slices_and_panes_hold_clustered_members(name: tuple[str, str]) -> None:
     inner, rows = MIXED[name[0]]

@@ -391,6 +391,7 @@ def test_a_width_that_is_not_the_narrowest_is_refused(name: str) -> None:
     assert tried
 
 
+@pytest.mark.slow
 @each("name", EVERY)
 def test_a_width_that_there_is_not_is_refused(name: str) -> None:
     parsed = parse(EVERY[name]().to_bytes())

@@ -350,6 +350,7 @@ def test_hostile_size_of_a_column_is_refused_in_little_memory(claim: str) -> Non
     assert peak <= 2 * len(data) + 65_536
 
 
+@pytest.mark.slow
 @each("text", ["", "a", "ab", "日", "ā"])
 def test_texts_are_read_in_16_bytes_of_memory_for_each_byte(text: str) -> None:
     parsed = parse(EVERY["empty_grouped"]().to_bytes())

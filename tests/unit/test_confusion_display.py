@@ -272,6 +272,7 @@ def test_plot_shades_by_the_counts_without_normalize() -> None:
     assert shades.tolist() == [[1, 3], [0, 0]]
 
 
+@pytest.mark.slow
 @each(("n_classes", "n_names", "n_counts"), [(30, 30, 30), (60, 60, 60), (61, 0, 0)])
 def test_plot_of_many_classes_writes_names_and_counts_up_to_sixty(
     n_classes: int, n_names: int, n_counts: int

@@ -633,6 +633,7 @@ def test_interval_of_roc_auc_covers_the_truth_with_few_positives(
     assert covered / times >= 0.93
 
 
+@pytest.mark.slow
 @each(("n_pos", "n_neg", "max_fpr", "auc"), [(10, 490, 0.1, 0.96), (10, 90, 0.3, 0.86)])
 def test_interval_of_a_partial_area_covers_the_truth_with_few_positives(
     n_pos: int, n_neg: int, max_fpr: float, auc: float

@@ -261,6 +261,7 @@ def test_fast_and_general_path_agree_on_one_row(
     assert outcome(by_fast_path) == outcome(by_general_path)
 
 
+@pytest.mark.slow
 @each("options", [{}, {"classes": 40}, {"classes": 3, "multilabel": True}])
 @each("sizes", [[3, 300_000], [300_000, 3, 300_000], [300_000, 300_000]])
 def test_rows_of_large_batches_are_counted_beside_pending_ones(

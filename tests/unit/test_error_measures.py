@@ -328,6 +328,7 @@ def test_rows_of_weight_0_leave_no_trace() -> None:
     assert other.to_bytes() == se.RegressionAccumulator(measures).to_bytes()
 
 
+@pytest.mark.slow
 @each(
     "options",
     [

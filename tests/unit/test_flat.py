@@ -62,6 +62,7 @@ def variants(name: str) -> list[Any]:
     return [made.copy().reset(), made, *twice, made.copy().reset(), made]
 
 
+@pytest.mark.slow
 @every_state
 @each("n_states", [0, 1, 2, 5])
 def test_states_are_those_put_in_before_and_after_bytes(name: str, n_states: int) -> None:

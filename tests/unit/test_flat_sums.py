@@ -59,6 +59,7 @@ def test_sums_of_groups_equal_merging_one_by_one(name: str, data: st.DataObject)
         check_sums(members, data.draw(st.permutations(groups)))
 
 
+@pytest.mark.slow
 @each("name", [name for name in SINGLE if name not in ONCE])
 def test_sums_of_some_groups_leave_the_others_as_they_are(name: str) -> None:
     made = EVERY[name]()
@@ -83,6 +84,7 @@ def sketches(n: int, rows: int, **options: Any) -> list[se.PRCurveSketch]:
     return made
 
 
+@pytest.mark.slow
 @each(
     ("n", "rows", "options"),
     [
@@ -286,6 +288,7 @@ def test_unusual_rows_are_left_to_each_group(name: str) -> None:
     assert counted_at_once(empty, arrays, groups, 8) is None
 
 
+@pytest.mark.slow
 @each("n_labels", [3, 1500])
 @each("ignored", [None, 1])
 def test_observed_labels_of_slices_are_those_of_each_alone(n_labels: int, ignored: Any) -> None:

@@ -115,6 +115,7 @@ def test_nothing_was_counted() -> None:
     assert made.to_bytes() == se.ConfusionAccumulator(3).to_bytes()
 
 
+@pytest.mark.slow
 def test_large_matrix_takes_only_what_was_counted() -> None:
     matrix = np.zeros((3000, 3000), dtype=np.int64)
     matrix[7, 2999] = 4

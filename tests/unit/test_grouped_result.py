@@ -490,6 +490,7 @@ def test_interval_of_gauc_is_that_of_independent_groups(weighting: str) -> None:
         assert found == pytest.approx(expected, rel=1e-7, abs=1e-7), seed
 
 
+@pytest.mark.slow
 @every_weighting
 def test_interval_of_gauc_from_coarse_cells_holds_that_of_every_score(weighting: str) -> None:
     for seed in range(40):

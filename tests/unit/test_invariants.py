@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import json
 import math
@@ -25,25 +26,31 @@ from streameval.configs import calibration as config
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec, curve, grouped, preferences, ranking
 
-
-def refusals() -> list[str]:
-    return [
-        f"{state}, {claim}: {refused(broken(state, change))}"
-        for state, changes in BROKEN.items()
-        for claim, change in changes.items()
-    ]
+Site = tuple[str, int]
+"""A file, and the number of a line."""
 
 
-def refused(data: bytes) -> str:
-    try:
+@functools.cache
+def refusals() -> dict[str, Site]:
+    """What is said of each broken state, and the line of the rule that refuses it."""
+    found = {}
+    for state, changes in BROKEN.items():
+        for claim, change in changes.items():
+            message, site = refusal(broken(state, change))
+            found[f"{state}, {claim}: {message}"] = site
+    return found
+
+
+def refusal(data: bytes) -> tuple[str, Site]:
+    with pytest.raises(se.CorruptStateError) as caught:
         se.from_bytes(data)
-    except se.CorruptStateError as error:
-        return str(error)
-    return "read"
+    frames = [(frame.f_code, line) for frame, line in traceback.walk_tb(caught.tb)]
+    code, line = [one for one in frames if one[0].co_name != "require"][-1]
+    return str(caught.value), (code.co_filename, line)
 
 
 def test_states_are_refused_with_the_rule_that_they_break() -> None:
-    recorded.check("refused_states.txt", refusals())
+    recorded.check("refused_states.txt", [*refusals()])
 
 
 def test_states_are_refused_in_one_sentence() -> None:
@@ -84,7 +91,7 @@ def test_no_state_has_fractions_of_nothing(name: str) -> None:
         if isinstance(value := getattr(acc._state, field.name), FixedPoint)
     }
     data = type(acc)._make(acc._config, attrs.evolve(acc._state, **fields)).to_bytes()
-    assert refused(data) == "state is corrupt: n has fractions of nothing."
+    assert refusal(data)[0] == "state is corrupt: n has fractions of nothing."
 
 
 def require_lines(module: Any) -> dict[str, range]:
@@ -97,27 +104,13 @@ def require_lines(module: Any) -> dict[str, range]:
     }
 
 
-def refusing_line(data: bytes) -> tuple[str, int] | None:
-    """The line of the rule that refuses a state, if it is one of a module of states."""
-    try:
-        se.from_bytes(data)
-    except se.CorruptStateError as error:
-        frames = traceback.extract_tb(error.__traceback__)
-        return [(one.filename, one.lineno or 0) for one in frames if one.name != "require"][-1]
-    return None
-
-
 @each("module", [curve, grouped, preferences, ranking])
 def test_every_rule_is_broken_by_a_case(module: Any) -> None:
-    lines_of_refusals = {
-        refusing_line(broken(state, change))
-        for state, changes in BROKEN.items()
-        for change in changes.values()
-    }
+    sites = {*refusals().values()}
     unbroken = [
         rule
         for rule, lines in require_lines(module).items()
-        if not any((module.__file__, line) in lines_of_refusals for line in lines)
+        if not any((module.__file__, line) in sites for line in lines)
     ]
     assert unbroken == []
 

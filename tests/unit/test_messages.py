@@ -1,9 +1,11 @@
 """Every message of the counting modules: provoked, whole, and naming the argument to blame."""
 
 import ast
+import functools
 import importlib
 import re
 import tempfile
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -886,23 +888,13 @@ def raise_sites(module: ModuleType) -> Iterator[tuple[str, range]]:
             yield path, range(node.lineno, (node.end_lineno or node.lineno) + 1)
 
 
-def provoked_site(case: Case) -> Site | None:
-    """The file and line where a case fails; None if it does not fail."""
-    try:
-        case.provoke()
-    except Exception as error:
-        trace = error.__traceback__
-        while trace is not None and trace.tb_next is not None:
-            trace = trace.tb_next
-        assert trace is not None
-        return trace.tb_frame.f_code.co_filename, trace.tb_lineno
-    return None
-
-
-def failure(case: Case) -> Exception:
+@functools.cache
+def failure(case: Case) -> tuple[type[Exception], str, Site]:
+    """The type and text of the error of a case, and the file and line that raise it."""
     with pytest.raises(Exception) as caught:  # noqa: PT011 - a file has its type and text
         case.provoke()
-    return caught.value
+    *_, (frame, line) = traceback.walk_tb(caught.tb)
+    return caught.type, str(caught.value), (frame.f_code.co_filename, line)
 
 
 def check_messages(name: str, cases: list[Case], by_custom: Iterable[Case] = ()) -> None:
@@ -912,22 +904,21 @@ def check_messages(name: str, cases: list[Case], by_custom: Iterable[Case] = ())
     """
     lines = []
     for case in (*cases, *by_custom):
-        error = failure(case)
-        message = re.sub(r"(cannot be read from LazyFrame: ).*", r"\1...", str(error))
+        error, text, _ = failure(case)
+        message = re.sub(r"(cannot be read from LazyFrame: ).*", r"\1...", text)
         message = re.sub(r"^\S+/(file, line)", r"\1", message)
-        lines.append(f"{case.id}: {type(error).__name__}: {message}")
+        lines.append(f"{case.id}: {error.__name__}: {message}")
     recorded.check(name, lines)
     assert len({case.id for case in cases}) == len(cases)
 
 
 def check_message(case: Case) -> None:
-    error = failure(case)
-    message = str(error)
-    assert isinstance(error, se.StreamevalError)
+    error, message, _ = failure(case)
+    assert issubclass(error, se.StreamevalError)
     subject = re.sub(r"^member '[^']+': ", "", message)
     of_metric = r"|(no (metric|class) )?'[^']+': |\w+\([^()]*\): "  # which was asked for by name
     forms = r"`[a-z_]+(=\S+)?` |cannot merge: |\S+, line \d+: "
-    forms += of_metric if isinstance(error, UnknownMetricError) else ""
+    forms += of_metric if issubclass(error, UnknownMetricError) else ""
     assert re.match(forms, subject)
     assert re.search(r"[^.]\.$", message)
     assert not set(message) & set("{}\n")
@@ -936,7 +927,7 @@ def check_message(case: Case) -> None:
 
 def missed_raises(names: list[str], cases: list[Case]) -> list[str]:
     """The raise statements of some modules that no case reaches."""
-    provoked = {provoked_site(case) for case in cases}
+    provoked = {failure(case)[2] for case in cases}
     modules = [importlib.import_module(f"streameval.{name}") for name in names]
     return [
         f"{path}:{lines.start}"

@@ -44,6 +44,7 @@ WITHIN: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @each("within", WITHIN)
 @each("name", ACCUMULATORS)
 @each("batch", [STRINGS, ELSEWHERE])
@@ -78,6 +79,7 @@ LONG = {
 }
 
 
+@pytest.mark.slow
 @each("within", WITHIN)
 @each("name", ACCUMULATORS)
 @each("ids", LONG)

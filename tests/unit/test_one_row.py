@@ -65,6 +65,7 @@ def test_row_of_numbers_is_an_array_of_one_row(name: str, given: list[tuple[Any,
     check_rows(MAKERS[name], given)
 
 
+@pytest.mark.slow
 @each("name", MAKERS)
 def test_every_pair_of_numbers_is_an_array_of_one_row(name: str) -> None:
     check_rows(MAKERS[name], [(a, b) for a in NUMBERS for b in NUMBERS])

@@ -684,6 +684,7 @@ def test_bytes_do_not_depend_on_the_cut_when_pairs_are_merged() -> None:
     assert se.from_bytes(whole.to_bytes()) == whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "budget", [20, *(pytest.param(n, marks=pytest.mark.slow) for n in (3, 60))]
 )

@@ -164,6 +164,7 @@ def test_a_reader_at_any_moment_of_an_update_sees_whole_batches(
     assert seen == [before, before, between, between]
 
 
+@pytest.mark.slow
 @each("case", CASES.values())
 def test_pending_rows_of_many_are_merged_together(case: Case) -> None:
     weights = np.where(np.arange(900) // 30 % 2, 1.0, WEIGHTS[:900])

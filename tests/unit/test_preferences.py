@@ -57,6 +57,7 @@ def evalica(matrix: Any) -> Any:
     return scores
 
 
+@pytest.mark.slow
 def test_strengths_are_those_of_logistic_regression_and_of_evalica() -> None:
     for seed in range(3):
         rows = arena(500, seed)

@@ -191,6 +191,7 @@ def test_weights_that_pass_the_largest_total_are_refused() -> None:
     assert math.isclose(acc.compute().mrr, 1.0)
 
 
+@pytest.mark.slow
 @each("weights", [[3, 2, 5, 1], [0.5, 2, 0.25, 1], [0, 2, 0, 3], [0] * 4])
 @each("is_block", [False, True])
 def test_panes_and_slices_weigh_queries(weights: list[float], is_block: bool) -> None:

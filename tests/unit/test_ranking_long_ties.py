@@ -207,6 +207,7 @@ def test_query_doubled_by_merges_costs_little(relevance: Any, measure: str, ties
     assert_cheap(lambda: se.from_bytes(acc.to_bytes()).close().compute().as_dict())
 
 
+@pytest.mark.slow
 @each("measure", ["map", "ndcg", "rbp(p=0.9)", "bpref", "lrap"])
 def test_rows_that_are_not_kept_cost_little(measure: str) -> None:
     """What lies outside is one long level, in the worst case and in the best."""

@@ -254,6 +254,7 @@ def test_what_was_left_out_and_labels_are_merged_with_rows() -> None:
     assert (other.to_bytes(), one.to_bytes()) == before
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_blocks")
 @each("budget", [None, 3])
 @each("classes", [None, 2])

@@ -266,6 +266,7 @@ def test_rows_in_many_batches_are_those_of_one() -> None:
     assert s.to_bytes() == at_once.update(batch(values)).to_bytes()
 
 
+@pytest.mark.slow
 def test_read_slices_release_the_rows_and_slices_that_they_were_counted_from() -> None:
     s = sliced().update(batch(["a", "b"]))
     before = weakref.ref(s._everything(s._held))

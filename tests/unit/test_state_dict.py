@@ -149,6 +149,7 @@ def test_damaged_state_is_refused_and_changes_nothing(state_dict: Any, message: 
     assert accumulator == counted()
 
 
+@pytest.mark.slow
 @pytest.mark.uncovered
 @every_state
 def test_a_flipped_bit_is_refused_and_changes_nothing(name: str) -> None:

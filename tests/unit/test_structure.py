@@ -240,6 +240,7 @@ def own(modules: set[str]) -> set[str]:
     return {name for name in modules if _is_own(name)}
 
 
+@pytest.mark.slow
 def test_all_public_names_together_load_nothing_foreign() -> None:
     assert {name.partition(".")[0] for name in everything()} & FOREIGN == set()
 

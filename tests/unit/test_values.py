@@ -316,6 +316,7 @@ def coverage(name: str, args: tuple[Any, ...], truth: float, draws: Any, **optio
     return hits / len(draws)
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     random = np.random.default_rng(3)
     normal, skewed = random.normal(size=(400, 50)), random.lognormal(size=(400, 100))

@@ -554,6 +554,7 @@ def test_update_with_arrays_names_the_columns_of_a_batch(
 PROBABILITIES = np.array([[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.125, 0.125, 0.75]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("inner", "columns"),
     [
