@@ -25,7 +25,7 @@ from streameval.cli.options import Options
 from streameval.cli.outcome import Findings, evidence_of, reported
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
-from streameval.cli.tasks.columns import check_windows, odd_classes
+from streameval.cli.tasks.fields import check_windows, odd_classes
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import UnknownMetricError
 from streameval.io.streams import writing_temporary_file

@@ -25,7 +25,7 @@ from streameval.cli.options import (
 )
 from streameval.cli.slices import check_gates, check_order, refuse_order
 from streameval.cli.tasks import COMPARE_RUNS
-from streameval.cli.tasks.columns import NO_COLUMNS, check_query_columns
+from streameval.cli.tasks.fields import NO_COLUMNS, check_query_columns
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError

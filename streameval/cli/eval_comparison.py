@@ -22,7 +22,7 @@ from streameval.cli.options import Options, Reporting, refuse
 from streameval.cli.outcome import laid_out
 from streameval.cli.slices import refuse_order, slice_entries, slice_name, slice_names
 from streameval.cli.tasks import COMPARE_RUNS
-from streameval.cli.tasks.columns import check_one_column
+from streameval.cli.tasks.fields import check_one_column
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.paired import MAX_MODELS
 from streameval.errors import InvalidInputError

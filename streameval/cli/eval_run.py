@@ -23,7 +23,7 @@ from streameval.cli.eval_checks import (
 from streameval.cli.options import Options, option_words
 from streameval.cli.tasks import plan_of
 from streameval.cli.tasks.clusters import clustered
-from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.fields import check_columns
 from streameval.cli.terminal import Note, ProgressLine, is_live
 from streameval.io.blocks import Block
 from streameval.io.errors import ScatteredQueryError

@@ -39,7 +39,7 @@ from streameval.cli.outcome import described, laid_out
 from streameval.cli.states import check_output
 from streameval.cli.tasks import plan_of, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, clustered, dependence_of
-from streameval.cli.tasks.columns import check_columns, check_windows
+from streameval.cli.tasks.fields import check_columns, check_windows
 from streameval.cli.tasks.splits import windowed
 from streameval.cli.terminal import (
     ENDS,

@@ -185,15 +185,16 @@ def real_number(value: Any, *, name: str) -> float:
 
 def positive_integer(value: Any, *, name: str) -> int:
     """Accept an integer of at least 1."""
-    return _integer_from(1, value, name=name)
+    return integer_from(1, value, name=name)
 
 
 def natural_number(value: Any, *, name: str) -> int:
     """Accept an integer of at least 0."""
-    return _integer_from(0, value, name=name)
+    return integer_from(0, value, name=name)
 
 
-def _integer_from(minimum: int, value: Any, *, name: str) -> int:
+def integer_from(minimum: int, value: Any, *, name: str) -> int:
+    """Accept an integer of at least a minimum."""
     try:
         number = operator.index(value)
     except TypeError:

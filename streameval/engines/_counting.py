@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Sized
 from datetime import UTC, date, datetime, time
 from functools import partial, reduce
+from operator import methodcaller
 from os import fspath
 from typing import TYPE_CHECKING, Any, Self
 
@@ -331,22 +332,20 @@ class RunningCount:
 
     def states(self) -> States:
         """End the count with the state of each value of the column `by`, or the one state."""
-        held, self._held = self._held, None
-        if self._counter.by is None:
-            return {None: held.to_bytes()}
-        parts = held.slices().by_value
-        del held
-        # each part is freed before the next one is written, which takes as much memory again
-        return {_key(value): parts.pop(value).to_bytes() for value in list(parts)}
+        return self._ended(methodcaller("to_bytes"))
 
     def shipment(self) -> Shipment:
         """End the count as `states` does, with rows uncounted that a merge will count."""
+        return self._ended(shipped)
+
+    def _ended(self, write: Callable[[Any], Any]) -> dict[Any, Any]:
         held, self._held = self._held, None
         if self._counter.by is None:
-            return {None: shipped(held)}
+            return {None: write(held)}
         parts = held.slices().by_value
         del held
-        return {_key(value): shipped(parts.pop(value)) for value in list(parts)}
+        # each part is freed before the next one is written, which takes as much memory again
+        return {_key(value): write(parts.pop(value)) for value in list(parts)}
 
 
 def same_layout(layout: FieldTypes, other: FieldTypes) -> FieldTypes:

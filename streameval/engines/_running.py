@@ -18,10 +18,10 @@ import attrs
 
 from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import from_bytes, load, save
+from streameval.configs.options import integer_from
 from streameval.engines._counting import (
     FieldTypes,
     OnProgress,
-    RunningCount,
     SourceCounter,
     States,
     same_layout,
@@ -114,9 +114,9 @@ class Policy:
 
     def __attrs_post_init__(self) -> None:
         """Check what every engine takes."""
-        _check_integer(self.fan_in, "fan_in", 2)
+        integer_from(2, self.fan_in, name="fan_in")
         if self.target_bytes is not None:
-            _check_integer(self.target_bytes, "target_bytes", 1)
+            integer_from(1, self.target_bytes, name="target_bytes")
         if self.on_error not in ("raise", "skip") and not callable(self.on_error):
             raise InvalidInputError(
                 f"must be 'raise', 'skip' or callable, got {self.on_error!r}", argument="on_error"
@@ -191,7 +191,7 @@ class _Evaluation:
             for again in self._again:
                 self._note(self._finished.done(again))
             for stream in self._streams:  # while the tasks run
-                done, states = _count_batch(
+                done, states = _count(
                     self._counter, *stream, self._policy.skips, n_shares=1, ships_rows=False
                 )
                 self._note(done)
@@ -217,10 +217,8 @@ class _Evaluation:
         n_shares = self._n_shares()
         how = (self._policy.skips, n_shares, self._ships_rows())
         tasks = [*self._tasks, *(None for _ in self._batches)]
-        calls: list[tuple[Any, ...]] = [
-            (_count_files, self._counter, task, *how) for task in self._tasks
-        ]
-        calls += [(_count_batch, self._counter, *batch, *how) for batch in self._batches]
+        sources = [*((task, "") for task in self._tasks), *self._batches]
+        calls = [(self._counter, *source, *how) for source in sources]
         n_together = self._engine.at_once or max(len(calls), 1)
         shares = [_Share(self._engine, self._policy.fan_in, at, n_shares) for at in range(n_shares)]
         for begin in range(0, len(calls), n_together):
@@ -433,32 +431,21 @@ class _Finished:
             self._changed = False
 
 
-def _count(function: Callable[..., tuple[Any, ...]], *call: Any) -> tuple[Any, ...]:
-    """Count files or a batch."""
-    return function(*call)
-
-
-def _count_files(
-    counter: SourceCounter, task: FileTask, skips: bool, n_shares: int, ships_rows: bool
+def _count(
+    counter: SourceCounter, source: Any, name: str, skips: bool, n_shares: int, ships_rows: bool
 ) -> tuple[Any, ...]:
-    done, running = count_files(counter, task, skips=skips)
-    return done, *_shares(_counted(running, ships_rows), n_shares)
-
-
-def _count_batch(
-    counter: SourceCounter, batch: Any, name: str, skips: bool, n_shares: int, ships_rows: bool
-) -> tuple[Any, ...]:
+    """Count the files of a task, or a batch, into a report and the shares of its states."""
     try:
-        done, running = count_batch(counter, batch, name)
+        done, running = (
+            count_files(counter, source, skips=skips)
+            if isinstance(source, FileTask)
+            else count_batch(counter, source, name)
+        )
     except InvalidInputError as error:
         if not skips:
             raise
         return Done(1, {}, (BadDataError(str(error)),)), *_shares({}, n_shares)
-    return done, *_shares(_counted(running, ships_rows), n_shares)
-
-
-def _counted(running: RunningCount, ships_rows: bool) -> Shipment:
-    return running.shipment() if ships_rows else running.states()
+    return done, *_shares(running.shipment() if ships_rows else running.states(), n_shares)
 
 
 def _shares(states: Shipment, n_shares: int) -> list[Shipment]:
@@ -469,10 +456,3 @@ def _shares(states: Shipment, n_shares: int) -> list[Shipment]:
     for value, state in states.items():
         dealt[zlib.crc32(repr(value).encode()) % n_shares][value] = state
     return [*dealt]
-
-
-def _check_integer(value: Any, argument: str, smallest: int) -> None:
-    if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
-        raise InvalidInputError(
-            f"must be an integer of at least {smallest}, got {value!r}", argument=argument
-        )

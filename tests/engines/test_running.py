@@ -456,7 +456,7 @@ def test_values_are_read_back(value):
     ("options", "message"),
     [
         ({"fan_in": 1}, "`fan_in` must be an integer of at least 2, got 1."),
-        ({"fan_in": 2.0}, "`fan_in` must be an integer of at least 2, got 2.0."),
+        ({"fan_in": 2.0}, "`fan_in` must be an integer, got 2.0."),
         ({"fan_in": True}, "`fan_in` must be an integer of at least 2, got True."),
         ({"target_bytes": 0}, "`target_bytes` must be an integer of at least 1, got 0."),
         ({"on_error": "warn"}, "`on_error` must be 'raise', 'skip' or callable, got 'warn'."),

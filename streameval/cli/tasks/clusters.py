@@ -13,7 +13,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options
-from streameval.cli.tasks.columns import (
+from streameval.cli.tasks.fields import (
     check_columns,
     check_complete_queries,
     check_no_query_counts,

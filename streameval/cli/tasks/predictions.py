@@ -13,30 +13,7 @@ import streameval as se
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, option_text, refuse
-from streameval.cli.tasks.columns import (
-    GAP_HINT,
-    TaskColumns,
-    check_columns,
-    check_one_column,
-    check_positive,
-    configured,
-    given,
-    has_column,
-    is_integer_text,
-    label_type,
-    lay_out,
-    listed_classes,
-    maker,
-    n_classes,
-    note_of_classes,
-    read_label,
-    refuse_order,
-    refuse_two_models,
-    typed_label,
-    vector_type,
-    weight_columns,
-    with_names,
-)
+from streameval.cli.tasks import fields
 from streameval.configs.paired import VALUES
 from streameval.errors import InvalidInputError
 from streameval.io.columns import Argument, Numbers, has_integer_labels, says_truth, value_type
@@ -58,22 +35,22 @@ def plan_of_classes(options: Options, rows: Sequence[RawRow]) -> Plan:
         If the accumulator refuses the options.
     """
     prediction, of_scores = _predictions(options, rows)
-    layout = lay_out(options, rows, prediction, of_scores=of_scores)
+    layout = fields.lay_out(options, rows, prediction, of_scores=of_scores)
     make, classes, positive = _choose(se.ConfusionAccumulator, options, layout)
     columns = (
-        Argument("y_true", layout.label, label_type(layout, layout.label, classes)),
+        Argument("y_true", layout.label, fields.label_type(layout, layout.label, classes)),
         _prediction_column(layout, classes, positive, "y_pred"),
-        *weight_columns(options),
+        *fields.weight_columns(options),
     )
     counted = layout.label if layout.multilabel else layout.prediction
-    notes = note_of_classes(options, classes, counted)
+    notes = fields.note_of_classes(options, classes, counted)
     return Plan(make, columns, options.max_bad, notes, is_bounded=True)
 
 
 def _choose(
     accumulator: type[Accumulator[Any, Any]],
     options: Options,
-    *layouts: TaskColumns,
+    *layouts: fields.TaskColumns,
     make: Callable[..., Any] | None = None,
 ) -> tuple[Callable[[], Any], Any, int]:
     """Choose the classes and the configuration, for predictions in one or more layouts.
@@ -93,8 +70,10 @@ def _choose(
     if classes == "auto":
         for layout in layouts:
             _refuse_fractions(layout)
-    configuration = configured(options, accumulator) | _labels(options, classes, first)
-    made = maker(make or accumulator, **configuration | {"classes": with_names(options, classes)})
+    configuration = fields.configured(options, accumulator) | _labels(options, classes, first)
+    made = fields.maker(
+        make or accumulator, **configuration | {"classes": fields.with_names(options, classes)}
+    )
     positive = _positive_index(classes, configuration)
     for layout in layouts:
         _refuse_two_models(options, layout, classes, positive)
@@ -105,12 +84,16 @@ def _predictions(options: Options, rows: Sequence[RawRow]) -> tuple[tuple[str, .
     """Choose the columns of the predictions, and tell whether they are scores."""
     if options.y_score is not None:
         return options.y_score, True
-    if options.y_pred is None and not has_column("y_pred", rows) and has_column("y_score", rows):
+    if (
+        options.y_pred is None
+        and not fields.has_column("y_pred", rows)
+        and fields.has_column("y_score", rows)
+    ):
         return ("y_score",), True
     return options.y_pred or ("y_pred",), False
 
 
-def _check_options(options: Options, layout: TaskColumns) -> None:
+def _check_options(options: Options, layout: fields.TaskColumns) -> None:
     """Refuse options that would be ignored."""
     of_scores = {
         "--threshold": options.threshold,
@@ -121,10 +104,12 @@ def _check_options(options: Options, layout: TaskColumns) -> None:
     if not layout.of_scores and option is not None:
         raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
     if not layout.multilabel:
-        check_one_column(options, "y_true", "y_pred", unless=", unless --multilabel is given")
+        fields.check_one_column(
+            options, "y_true", "y_pred", unless=", unless --multilabel is given"
+        )
 
 
-def _refuse_fractions(layout: TaskColumns) -> None:
+def _refuse_fractions(layout: fields.TaskColumns) -> None:
     """Refuse fractions as observed labels, and say what the numbers might be."""
     for name in (*layout.label, *layout.prediction):
         value = layout.row[name]
@@ -135,15 +120,17 @@ def _refuse_fractions(layout: TaskColumns) -> None:
             )
 
 
-def _refuse_two_models(options: Options, layout: TaskColumns, classes: Any, positive: int) -> None:
+def _refuse_two_models(
+    options: Options, layout: fields.TaskColumns, classes: Any, positive: int
+) -> None:
     """Refuse two named columns for two classes if they are not the probabilities of both."""
-    is_of_two = layout.of_scores and len(layout.prediction) == 2 and n_classes(classes) == 2
+    is_of_two = layout.of_scores and len(layout.prediction) == 2 and fields.n_classes(classes) == 2
     if is_of_two and not layout.multilabel:
         label = positive if isinstance(classes, int) else classes[positive]
-        refuse_two_models(options, layout, label)
+        fields.refuse_two_models(options, layout, label)
 
 
-def _classes(options: Options, layout: TaskColumns) -> Any:
+def _classes(options: Options, layout: fields.TaskColumns) -> Any:
     """Choose the classes: the typed ones, or the classes of the first row.
 
     Returns
@@ -151,7 +138,7 @@ def _classes(options: Options, layout: TaskColumns) -> Any:
     int, tuple of int, tuple of str, or "auto"
     """
     if isinstance(options.classes, tuple):
-        return listed_classes(options.classes)
+        return fields.listed_classes(options.classes)
     if isinstance(options.classes, int):
         return options.classes
     if layout.multilabel:
@@ -165,27 +152,29 @@ def _classes(options: Options, layout: TaskColumns) -> Any:
     return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
 
 
-def _labels(options: Options, classes: Any, layout: TaskColumns) -> dict[str, Any]:
+def _labels(options: Options, classes: Any, layout: fields.TaskColumns) -> dict[str, Any]:
     """Read the options that are labels."""
     integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     _check_positive(options, layout, classes, integers=integers)
-    return given(
-        pos_label=read_label(
-            typed_label(options, options.pos_label), "--pos-label", integers=integers
+    return fields.given(
+        pos_label=fields.read_label(
+            fields.typed_label(options, options.pos_label), "--pos-label", integers=integers
         ),
-        ignore_label=read_label(
-            typed_label(options, options.ignore_label), "--ignore-label", integers=integers
+        ignore_label=fields.read_label(
+            fields.typed_label(options, options.ignore_label), "--ignore-label", integers=integers
         ),
     )
 
 
-def _check_positive(options: Options, layout: TaskColumns, classes: Any, *, integers: bool) -> None:
+def _check_positive(
+    options: Options, layout: fields.TaskColumns, classes: Any, *, integers: bool
+) -> None:
     """Refuse a positive label that is text, as in the file, unless the classes are listed."""
     typed, label = options.pos_label, layout.first_label
-    is_text = isinstance(label, str) and not (is_integer_text(label) or says_truth(label))
+    is_text = isinstance(label, str) and not (fields.is_integer_text(label) or says_truth(label))
     if typed is None or classes != 2 or not (integers and is_text) or layout.multilabel:
         return
-    check_positive(options, layout)
+    fields.check_positive(options, layout)
     raise UsageError(
         f"--pos-label {shlex.quote(typed)} needs the labels listed: add "
         f"{layout.classes_to_type(typed)}."
@@ -200,18 +189,20 @@ def _positive_index(classes: Any, configuration: dict[str, Any]) -> int:
     return labels.index(configuration["pos_label"])
 
 
-def _prediction_column(layout: TaskColumns, classes: Any, positive: int, array: str) -> Argument:
+def _prediction_column(
+    layout: fields.TaskColumns, classes: Any, positive: int, array: str
+) -> Argument:
     """Read the predictions as an array of the accumulator: labels, or scores.
 
     With a score for each of two classes, the score of the `positive` one counts.
     """
     names = layout.prediction
     if not layout.of_scores:
-        return Argument(array, names, label_type(layout, names, classes))
-    is_binary = n_classes(classes) == 2 and not layout.multilabel
+        return Argument(array, names, fields.label_type(layout, names, classes))
+    is_binary = fields.n_classes(classes) == 2 and not layout.multilabel
     if is_binary and layout.width(names) is None:
         return Argument(array, names, Numbers())
-    field_type = vector_type(layout, names, classes, integers=False)
+    field_type = fields.vector_type(layout, names, classes, integers=False)
     return Argument(array, names, field_type, positive if is_binary else None)
 
 
@@ -240,23 +231,23 @@ def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str
     """Choose the columns of models of classes."""
     names, of_scores = _predictions(options, rows)
     others = others_of(options, names, "y_score" if of_scores else "y_pred")
-    a = lay_out(options, rows, names, of_scores=of_scores, also=versus)
+    a = fields.lay_out(options, rows, names, of_scores=of_scores, also=versus)
     if a.prediction != names:
-        refuse_order(names, a.prediction, "--versus")
+        fields.refuse_order(names, a.prediction, "--versus")
     layouts = [a]
     layouts += (attrs.evolve(a, prediction=one, has_class_columns=False) for one in others)
     make, classes, positive = _choose(se.Paired, options, *layouts, make=_maker(names, others))
     columns = (
-        Argument("y_true", a.label, label_type(a, a.label, classes)),
+        Argument("y_true", a.label, fields.label_type(a, a.label, classes)),
         *(
             _prediction_column(layout, classes, positive, array)
             for layout, array in zip(layouts, _arrays(names, others), strict=True)
         ),
-        *weight_columns(options),
+        *fields.weight_columns(options),
     )
     counted = a.label if a.multilabel else a.prediction
     notes = (
-        *note_of_classes(options, classes, counted),
+        *fields.note_of_classes(options, classes, counted),
         *_note_of_positive(options, a, classes, positive),
     )
     return Plan(make, columns, options.max_bad, notes)
@@ -295,10 +286,10 @@ def _arrays(names: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> tuple[
 
 
 def _note_of_positive(
-    options: Options, layout: TaskColumns, classes: Any, positive: int
+    options: Options, layout: fields.TaskColumns, classes: Any, positive: int
 ) -> tuple[str, ...]:
     """Name the positive one of two classes, unless it is 1, as usual."""
-    if layout.multilabel or classes == "auto" or n_classes(classes) != 2:
+    if layout.multilabel or classes == "auto" or fields.n_classes(classes) != 2:
         return ()
     label = positive if isinstance(classes, int) else classes[positive]
     if isinstance(options.classes, NamedTexts):
@@ -310,19 +301,19 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
     """Choose the columns of models of numbers."""
     of_classes = ("y_score", "classes", "multilabel", "threshold", "scores", "pos_label")
     refuse(options, (*of_classes, "ignore_label"), "cannot be used with --task regression")
-    check_one_column(options, "y_true", "y_pred")
+    fields.check_one_column(options, "y_true", "y_pred")
     pred = options.y_pred or ("y_pred",)
     others = others_of(options, pred, "y_pred")
-    layout = lay_out(options, rows, pred, of_scores=False, also=versus)
-    measures = given(measures=options.measures, budget=options.budget)
-    make = maker(_maker(pred, others), classes=None, **measures)
+    layout = fields.lay_out(options, rows, pred, of_scores=False, also=versus)
+    measures = fields.given(measures=options.measures, budget=options.budget)
+    make = fields.maker(_maker(pred, others), classes=None, **measures)
     columns = (
         Argument("y_true", layout.label, Numbers()),
         *(
             Argument(array, names, Numbers())
             for array, names in zip(_arrays(pred, others), (pred, *others), strict=True)
         ),
-        *weight_columns(options),
+        *fields.weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)
 
@@ -337,16 +328,16 @@ def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str,
             "--task values with --versus needs --measures loss, if lower values are better, or "
             "--measures score, if higher ones are."
         )
-    check_one_column(options, "value")
+    fields.check_one_column(options, "value")
     value = options.value or ("value",)
     others = others_of(options, value, "value")
-    check_columns([*value, *versus], rows)
-    weights = weight_columns(options, rows)
-    chosen = given(measures=options.measures, nan=options.nan)
-    make = maker(_maker(value, others), classes=None, **chosen)
+    fields.check_columns([*value, *versus], rows)
+    weights = fields.weight_columns(options, rows)
+    chosen = fields.given(measures=options.measures, nan=options.nan)
+    make = fields.maker(_maker(value, others), classes=None, **chosen)
     arrays = _arrays(value, others)
     columns = (
-        Argument(array, names, value_type(options.nan, GAP_HINT))
+        Argument(array, names, value_type(options.nan, fields.GAP_HINT))
         for array, names in zip(arrays, (value, *others), strict=True)
     )
     return Plan(make, (*columns, *weights), options.max_bad)

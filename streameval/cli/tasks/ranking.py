@@ -14,7 +14,7 @@ import numpy as np
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, refuse
-from streameval.cli.tasks.columns import (
+from streameval.cli.tasks.fields import (
     check_columns,
     check_one_column,
     configured,

@@ -11,27 +11,7 @@ import streameval as se
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options
-from streameval.cli.tasks.columns import (
-    GAP_HINT,
-    TaskColumns,
-    check_one_column,
-    check_positive,
-    configured,
-    has_column,
-    ignored_label,
-    label_type,
-    lay_out,
-    maker,
-    n_classes,
-    note_of_classes,
-    presence_type,
-    read_label,
-    refuse_two_models,
-    score_classes,
-    vector_type,
-    weight_columns,
-    with_names,
-)
+from streameval.cli.tasks import fields
 from streameval.io.columns import Argument, FieldType, Labels, Numbers, has_integer_labels, id_type
 from streameval.runs.counting import Plan
 from streameval.runs.sources import RawRow
@@ -49,30 +29,32 @@ def plan_of_curves(options: Options, rows: Sequence[RawRow]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
+    layout = fields.lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
     if not layout.multilabel:
-        check_one_column(options, "y_true", unless=", unless --multilabel is given")
+        fields.check_one_column(options, "y_true", unless=", unless --multilabel is given")
     is_listed = options.classes not in (None, "auto")
     if not (is_listed or layout.multilabel) and layout.width(layout.prediction) == 2:
         return _plan_of_two(options, layout)
-    classes = score_classes(options, layout)
-    if classes is not None and n_classes(classes) == 2 and not layout.multilabel:
+    classes = fields.score_classes(options, layout)
+    if classes is not None and fields.n_classes(classes) == 2 and not layout.multilabel:
         return _plan_of_listed(options, layout, classes)
     names = layout.prediction
     of_one = classes is None
-    truth = _truth_type(options, layout) if of_one else label_type(layout, layout.label, classes)
-    score = (
-        Numbers(options.nan == "skip", gap_hint=GAP_HINT)
-        if of_one
-        else vector_type(layout, names, classes, integers=False)
+    truth = (
+        _truth_type(options, layout) if of_one else fields.label_type(layout, layout.label, classes)
     )
-    note = note_of_classes(options, classes, names)
+    score = (
+        Numbers(options.nan == "skip", gap_hint=fields.GAP_HINT)
+        if of_one
+        else fields.vector_type(layout, names, classes, integers=False)
+    )
+    note = fields.note_of_classes(options, classes, names)
     column, pos_label = Argument("y_score", names, score), _pos_label(options, layout)
-    named = with_names(options, classes)
+    named = fields.with_names(options, classes)
     return _planned(options, layout, truth, column, note, pos_label=pos_label, classes=named)
 
 
-def _plan_of_two(options: Options, layout: TaskColumns) -> Plan:
+def _plan_of_two(options: Options, layout: fields.TaskColumns) -> Plan:
     """Use the score of the positive class of two, by default the second."""
     names = layout.prediction
     truth = _truth_type(options, layout)
@@ -91,14 +73,16 @@ def _plan_of_two(options: Options, layout: TaskColumns) -> Plan:
             f"{positive!r}; name the column of its score, or list both classes with --classes."
         )
     if named is None and len(names) == 2:
-        refuse_two_models(options, layout, positive, _COMPARED_BY, is_sure=False)
+        fields.refuse_two_models(options, layout, positive, _COMPARED_BY, is_sure=False)
     index = labels.index(positive)
-    score = Argument("y_score", names, vector_type(layout, names, classes, integers=False), index)
+    score = Argument(
+        "y_score", names, fields.vector_type(layout, names, classes, integers=False), index
+    )
     note = f"took the score of class {positive} of the two in `{','.join(names)}`."
     return _planned(options, layout, truth, score, (note,), pos_label=_pos_label(options, layout))
 
 
-def _plan_of_listed(options: Options, layout: TaskColumns, classes: Any) -> Plan:
+def _plan_of_listed(options: Options, layout: fields.TaskColumns, classes: Any) -> Plan:
     """Read two listed classes; the second is positive unless another is named."""
     if isinstance(options.classes, NamedTexts):
         raise UsageError(
@@ -107,22 +91,22 @@ def _plan_of_listed(options: Options, layout: TaskColumns, classes: Any) -> Plan
         )
     names, labels = layout.prediction, tuple(range(2)) if isinstance(classes, int) else classes
     integers = isinstance(labels[0], int)
-    named = read_label(options.pos_label, "--pos-label", integers=integers)
+    named = fields.read_label(options.pos_label, "--pos-label", integers=integers)
     positive = labels[1] if named is None else named
     if positive not in labels:
         raise UsageError(
             f"--pos-label must be one of the two classes {labels!r}, got {positive!r}."
         )
     if len(names) == 2 and not layout.has_class_columns:
-        refuse_two_models(options, layout, positive, _COMPARED_BY)
+        fields.refuse_two_models(options, layout, positive, _COMPARED_BY)
     if layout.width(names) is None:
         score = Argument("y_score", names, Numbers())
     else:
-        field_type = vector_type(layout, names, classes, integers=False)
+        field_type = fields.vector_type(layout, names, classes, integers=False)
         score = Argument("y_score", names, field_type, labels.index(positive))
-    truth = label_type(layout, layout.label, classes)
+    truth = fields.label_type(layout, layout.label, classes)
     if isinstance(truth, Labels):
-        ignored = read_label(options.ignore_label, "--ignore-label", integers=integers)
+        ignored = fields.read_label(options.ignore_label, "--ignore-label", integers=integers)
         among = labels if ignored is None else (*labels, ignored)
         truth = attrs.evolve(truth, among=among)
     is_usual = labels == (0, 1) and positive == 1  # as without --classes, to merge
@@ -131,7 +115,7 @@ def _plan_of_listed(options: Options, layout: TaskColumns, classes: Any) -> Plan
 
 def _planned(
     options: Options,
-    layout: TaskColumns,
+    layout: fields.TaskColumns,
     truth: FieldType,
     score: Argument,
     notes: tuple[str, ...],
@@ -140,27 +124,27 @@ def _planned(
     classes: Any = None,
 ) -> Plan:
     """Combine the columns and the configuration of the sketch."""
-    ignored = ignored_label(options, truth)
+    ignored = fields.ignored_label(options, truth)
     read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
-    make = maker(se.PRCurveSketch, **configured(options, se.PRCurveSketch) | read)
-    columns = (Argument("y_true", layout.label, truth), score, *weight_columns(options))
+    make = fields.maker(se.PRCurveSketch, **fields.configured(options, se.PRCurveSketch) | read)
+    columns = (Argument("y_true", layout.label, truth), score, *fields.weight_columns(options))
     is_bounded = options.budget != "none"
     return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)
 
 
-def _pos_label(options: Options, layout: TaskColumns) -> Any:
+def _pos_label(options: Options, layout: fields.TaskColumns) -> Any:
     """Read the positive label in the way the labels of the file are read."""
     integers = not isinstance(layout.row[layout.label[0]], str)
-    check_positive(options, layout)
-    return read_label(options.pos_label, "--pos-label", integers=integers)
+    fields.check_positive(options, layout)
+    return fields.read_label(options.pos_label, "--pos-label", integers=integers)
 
 
-def _truth_type(options: Options, layout: TaskColumns) -> FieldType:
+def _truth_type(options: Options, layout: fields.TaskColumns) -> FieldType:
     """Read 0 and 1, or any two labels if the positive one is named."""
     label = layout.row[layout.label[0]]
     if options.pos_label is not None and not isinstance(label, list):
         return Labels(integers=has_integer_labels("auto", label))
-    return presence_type(layout, "name the positive one of two labels with --pos-label")
+    return fields.presence_type(layout, "name the positive one of two labels with --pos-label")
 
 
 def plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -173,26 +157,31 @@ def plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    check_one_column(options, "y_true")
-    has_only_scores = has_column("y_score", rows) and not has_column("y_prob", rows)
+    fields.check_one_column(options, "y_true")
+    has_only_scores = fields.has_column("y_score", rows) and not fields.has_column("y_prob", rows)
     usual = ("y_score",) if has_only_scores else ("y_prob",)
-    layout = lay_out(options, rows, options.y_score or usual, of_scores=True)
-    classes = score_classes(options, layout)
+    layout = fields.lay_out(options, rows, options.y_score or usual, of_scores=True)
+    classes = fields.score_classes(options, layout)
     names = layout.prediction
     if classes is None:
-        truth = presence_type(layout, "0 and 1 are needed, or a probability for each class")
+        truth = fields.presence_type(layout, "0 and 1 are needed, or a probability for each class")
         probability: FieldType = Numbers()
     else:
-        truth = label_type(layout, layout.label, classes)
-        probability = vector_type(layout, names, classes, integers=False)
-    read = {"classes": with_names(options, classes), "ignore_label": ignored_label(options, truth)}
-    make = maker(se.CalibrationAccumulator, **configured(options, se.CalibrationAccumulator) | read)
+        truth = fields.label_type(layout, layout.label, classes)
+        probability = fields.vector_type(layout, names, classes, integers=False)
+    read = {
+        "classes": fields.with_names(options, classes),
+        "ignore_label": fields.ignored_label(options, truth),
+    }
+    make = fields.maker(
+        se.CalibrationAccumulator, **fields.configured(options, se.CalibrationAccumulator) | read
+    )
     columns = (
         Argument("y_true", layout.label, truth),
         Argument("y_prob", names, probability),
-        *weight_columns(options),
+        *fields.weight_columns(options),
     )
-    notes = note_of_classes(options, classes, names)
+    notes = fields.note_of_classes(options, classes, names)
     return Plan(make, columns, options.max_bad, notes, is_bounded=True)
 
 
@@ -210,16 +199,16 @@ def plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
         raise UsageError("--task grouped needs --group, the column of the group.")
     if options.budget == "none":
         raise UsageError("--budget none is for curves; groups share a number of bins.")
-    check_one_column(options, "y_true", "y_score")
-    layout = lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
-    make = maker(se.GroupedAUC, **configured(options, se.GroupedAUC))
+    fields.check_one_column(options, "y_true", "y_score")
+    layout = fields.lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
+    make = fields.maker(se.GroupedAUC, **fields.configured(options, se.GroupedAUC))
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
     group = id_type(groups, " as the first groups are", longest=256)
     columns = (
-        Argument("y_true", layout.label, presence_type(layout, "0 and 1 are needed")),
+        Argument("y_true", layout.label, fields.presence_type(layout, "0 and 1 are needed")),
         Argument("y_score", layout.prediction, Numbers()),
         Argument("group", (options.group,), group),
-        *weight_columns(options),
+        *fields.weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)
 

@@ -12,7 +12,7 @@ import attrs
 from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, refuse
-from streameval.cli.tasks.columns import (
+from streameval.cli.tasks.fields import (
     check_columns,
     check_no_query_counts,
 )

@@ -11,18 +11,7 @@ import attrs
 import streameval as se
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options
-from streameval.cli.tasks.columns import (
-    GAP_HINT,
-    TaskColumns,
-    check_columns,
-    configured,
-    given,
-    has_column,
-    lay_out,
-    listed_classes,
-    maker,
-    weight_columns,
-)
+from streameval.cli.tasks import fields
 from streameval.io.columns import (
     Argument,
     FieldType,
@@ -54,10 +43,10 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    chosen = configured(options, se.RegressionAccumulator)
+    chosen = fields.configured(options, se.RegressionAccumulator)
     chosen.pop("outputs", None)  # compared with the rows first
-    make = maker(se.RegressionAccumulator, **chosen)
-    layout = lay_out(options, rows, options.y_pred or ("y_pred",), of_scores=False)
+    make = fields.maker(se.RegressionAccumulator, **chosen)
+    layout = fields.lay_out(options, rows, options.y_pred or ("y_pred",), of_scores=False)
     outputs = _number_of_outputs(layout)
     if options.outputs is not None and len(options.outputs) != outputs:
         found = "no list of numbers" if outputs is None else plural(outputs, "number")
@@ -65,16 +54,16 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
             f"--outputs names {plural(len(options.outputs), 'output')}, but a row predicts {found}."
         )
     if outputs is not None:
-        make = maker(make, outputs=options.outputs or outputs)
+        make = fields.maker(make, outputs=options.outputs or outputs)
     columns = (
         Argument("y_true", layout.label, _numbers(layout.label, outputs)),
         Argument("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
-        *weight_columns(options),
+        *fields.weight_columns(options),
     )
     return Plan(make, columns, options.max_bad, is_bounded=options.budget != "none")
 
 
-def _number_of_outputs(layout: TaskColumns) -> int | None:
+def _number_of_outputs(layout: fields.TaskColumns) -> int | None:
     """Count the numbers that a row predicts; None for a single number."""
     found = {names: layout.width(names) for names in (layout.label, layout.prediction)}
     if len(set(found.values())) > 1:
@@ -92,7 +81,7 @@ def _number_of_outputs(layout: TaskColumns) -> int | None:
 def _numbers(names: tuple[str, ...], outputs: int | None) -> FieldType:
     """Read a number from each column, or a list of them from one."""
     is_one = outputs is None or len(names) > 1
-    return Numbers(gap_hint=GAP_HINT) if is_one else Vectors(outputs or 1)
+    return Numbers(gap_hint=fields.GAP_HINT) if is_one else Vectors(outputs or 1)
 
 
 def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -106,12 +95,12 @@ def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:
         If the accumulator refuses the options.
     """
     names = options.value or ("value",)
-    chosen = configured(options, se.MeanAccumulator)
+    chosen = fields.configured(options, se.MeanAccumulator)
     arrays = ("value",) if len(names) == 1 else names
-    make = maker(se.MeanAccumulator, None if len(names) == 1 else names, **chosen)
-    check_columns(names, rows)
-    weights = weight_columns(options, rows)
-    numbers = value_type(options.nan, GAP_HINT)
+    make = fields.maker(se.MeanAccumulator, None if len(names) == 1 else names, **chosen)
+    fields.check_columns(names, rows)
+    weights = fields.weight_columns(options, rows)
+    numbers = value_type(options.nan, fields.GAP_HINT)
     columns = [Argument(array, (name,), numbers) for array, name in zip(arrays, names, strict=True)]
     is_bounded = options.budget != "none" or not options.quantiles
     return Plan(make, (*columns, *weights), options.max_bad, is_bounded=is_bounded)
@@ -128,18 +117,18 @@ def plan_of_catalog(options: Options, rows: Sequence[RawRow]) -> Plan:
     if options.n_items is None:
         raise UsageError("--task catalog needs --n-items, the number of items in the catalog.")
     names = {"item": options.item or "item", "rank": options.rank or "rank"}
-    if options.rank is None and options.k is None and not has_column("rank", rows):
+    if options.rank is None and options.k is None and not fields.has_column("rank", rows):
         del names["rank"]  # the lists are cut already, so every row counts
-    asked = names | given(popularity=options.popularity)
-    check_columns(asked.values(), rows)
-    cut = given(k=options.k) if "rank" in names else {"k": None}
-    chosen = cut | given(popularity=options.popularity and True)
+    asked = names | fields.given(popularity=options.popularity)
+    fields.check_columns(asked.values(), rows)
+    cut = fields.given(k=options.k) if "rank" in names else {"k": None}
+    chosen = cut | fields.given(popularity=options.popularity and True)
     make = partial(se.CatalogAccumulator, options.n_items, **chosen)
     items = [row[asked["item"]] for row in rows if row.get(asked["item"]) is not None]
     types = {"item": id_type(items), "rank": Labels(integers=True), "popularity": Numbers()}
     columns = (
         *(Argument(argument, (name,), types[argument]) for argument, name in asked.items()),
-        *weight_columns(options, rows),
+        *fields.weight_columns(options, rows),
     )
     return Plan(make, columns, options.max_bad)
 
@@ -160,15 +149,15 @@ def plan_of_preferences(options: Options, rows: Sequence[RawRow]) -> Plan:
             "later rows name."
         )
     a, b, winner = _columns(options, rows)
-    models = listed_classes(options.models)
-    make = maker(se.PreferencesAccumulator, models)
+    models = fields.listed_classes(options.models)
+    make = fields.maker(se.PreferencesAccumulator, models)
     model = class_label_type(models, None)
     outcomes = (row[winner] for row in rows if row.get(winner) not in (None, ""))
     columns = (
         Argument("a", (a,), model),
         Argument("b", (b,), model),
         Argument("outcome", (winner,), outcome_type(outcomes)),
-        *weight_columns(options),
+        *fields.weight_columns(options),
     )
     return Plan(make, columns, options.max_bad, is_bounded=True)
 
@@ -200,15 +189,15 @@ def with_models(options: Options, found: ValueCounts) -> Options:
     if len(names) < 2:
         said = f"one, {min(names)!r}" if names else "none"
         raise UsageError(f"two or more models are compared, but the rows name {said}.")
-    labels = listed_classes(tuple(names))
+    labels = fields.listed_classes(tuple(names))
     return attrs.evolve(options, models=tuple(map(str, sorted(labels))))
 
 
 def _columns(options: Options, rows: Sequence[RawRow]) -> tuple[str, str, str]:
     a, b = options.model_a or "model_a", options.model_b or "model_b"
     winner = options.winner or "winner"
-    check_columns([a, b, winner], rows)
-    weight_columns(options, rows)
+    fields.check_columns([a, b, winner], rows)
+    fields.weight_columns(options, rows)
     return a, b, winner
 
 
