@@ -10,13 +10,12 @@ import numpy as np
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import first_highest
 from streameval.accumulators.pending import (
-    LABEL_TYPES,
-    NUMBER_TYPES,
+    LABELS,
     ROWS_A_GROUP,
     LooseRows,
     RowBuffer,
     Rows,
-    row_of,
+    numbers_within,
 )
 from streameval.configs.calibration import CalibrationConfig
 from streameval.exact.array_types import Array, Floats, Ints
@@ -197,14 +196,9 @@ class CalibrationAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
-        one, score = y_true, y_prob
-        if type(y_true) not in LABEL_TYPES:
-            one, score = row_of(y_true, y_prob)
-        is_row = type(one) in LABEL_TYPES and type(score) in NUMBER_TYPES
-        if is_row and sample_weight is None:
-            held = self._held
-            if held.block.put_one(held, one, score):
-                return self
+        held = self._held
+        if sample_weight is None and held.block.put_one(held, y_true, y_prob):
+            return self
         given = self._named(y_true, y_prob, optional=(sample_weight,))
         labels, scores, weights = (given[name] for name in ("y_true", "y_prob", "sample_weight"))
         n_classes = self._config.n_classes
@@ -245,7 +239,8 @@ class CalibrationAccumulator(
         # as many as sums, which are added after each block
         capacity = max(_ENTRIES, min(columns * config.n_classes, _MAX_ENTRIES)) // columns or 1
         is_simple = config.classes is None and config.ignore_label is None
-        return RowBuffer.like(rows, capacity, limits=(0, 1, 0.0, 1.0) if is_simple else None)
+        limits = (LABELS, numbers_within(0.0, 1.0)) if is_simple else None
+        return RowBuffer.like(rows, capacity, limits=limits)
 
 
 def _rows_a_block(config: CalibrationConfig) -> int:

@@ -19,14 +19,12 @@ from streameval.accumulators.decisions import (
     read_observed,
 )
 from streameval.accumulators.pending import (
-    LABEL_TYPES,
     BufferedState,
     LooseRows,
     RowBuffer,
     Rows,
     max_total,
     pending_rows,
-    row_of,
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import CountOverflowError, InvalidInputError, Named, StreamevalError
@@ -276,7 +274,7 @@ class ConfusionAccumulator(
             weights = read_weights(counts[truth, prediction], rows=len(truth))
             if weights is None:  # nothing was counted
                 return made
-            of_rows = MatrixCounts.of_weighted(truth, prediction, weights, made._config)
+            of_rows = MatrixCounts.of(truth, prediction, None, weights, made._config)
         except CountOverflowError as error:
             raise error.renamed("sample_weight", "matrix") from None
         return made._absorb(of_rows)
@@ -315,11 +313,7 @@ class ConfusionAccumulator(
         """
         held = self._held
         block = held.block
-        one, other = y_true, y_pred
-        if type(y_true) not in LABEL_TYPES:
-            one, other = row_of(y_true, y_pred)
-        is_row = type(one) in LABEL_TYPES and sample_weight is None
-        if is_row and block.put_one(held, one, other):
+        if sample_weight is None and block.put_one(held, y_true, y_pred):
             return self
         if (
             y_true is None
@@ -383,12 +377,8 @@ class ConfusionAccumulator(
         if has_space or needed > held.spare:  # with space, the block has found it unusual
             return None
         if len(y_true) <= reader.capacity // 2:
-            empty: BufferedCounts = BufferedState.of(
-                held.state_by(self._with_rows), CodeBlock.of(reader)
-            )
-            block = empty.block
-            fits = type(block) is CodeBlock and block.put_batch(empty, y_true, y_pred, weights)
-            return empty if fits else None
+            read = reader.codes_of(y_true, y_pred)
+            return None if read is None else self._appended(held, Rows(read, weights))
         state = held.state  # a large batch is counted beside the pending rows
         for piece, codes in reader.pieces(y_true, y_pred):
             if codes is None:
@@ -466,34 +456,22 @@ class ConfusionAccumulator(
     def _counts_of(self, rows: Rows) -> ConfusionCounts:
         config, (truth, prediction, *_) = self._config, rows.columns
         weights: WeightArray | None = rows.unequal_weights
-        credit = _credit_of(rows)
-        if credit is not None:
-            of_classes = cast("type[MatrixCounts]", self._state_type(config))
-            return of_classes.of(truth, prediction, credit, weights, config)
         if rows.dictionary is not None:
-            return _count_observed(rows, weights)
-        counts = self._tallied
-        if weights is None and counts is not None:
-            return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
+            return ObservedCounts.of(*_observed(rows), weights)
+        counts: Any = self._state_type(config)
         if config.multilabel:
             truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
-        if config.measures:  # for "samples"; rows for "top_k" have credit
-            return ExampleCounts.of(truth, prediction, None, weights, config)
-        if config.multilabel:
-            return MultilabelCounts.of(truth, prediction, None, weights, config)
-        assert weights is not None  # noqa: S101 - tells the type checker
-        return MatrixCounts.of_weighted(truth, prediction, weights, config)
+        made: ConfusionCounts = counts.of(truth, prediction, _credit_of(rows), weights, config)
+        return made
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
         if not state.has_counted:
             return self._counts_of(rows)
-        counts = self._tallied
-        if counts is None or not _may_be_tallied(state, rows):
+        if self._config.measures or not _may_be_tallied(state, rows):
             return self._sum(state, self._counts_of(rows))
         # the total fits, so there is no need to search a large matrix for overflows
-        truth, prediction = rows.columns
-        tally = counts.tally(truth, prediction, self._config)
-        return cast("MatrixCounts | MultilabelCounts", state).with_tally(tally, rows.size)
+        held, (truth, prediction) = cast("MatrixCounts | MultilabelCounts", state), rows.columns
+        return held.with_tally(held.tally(truth, prediction, self._config), rows.size)
 
     def _fold(self, alike: Sequence[Any]) -> BufferedCounts:
         is_matrix = self._state_type(self._config) is MatrixCounts
@@ -508,13 +486,6 @@ class ConfusionAccumulator(
             else:
                 total, is_own = cast("MatrixCounts", self._with_rows(total, rows)), True
         return BufferedState.of(total)
-
-    @property
-    def _tallied(self) -> type[MatrixCounts | MultilabelCounts] | None:
-        """The class of states that tallies rows of weight 1; None if there is none."""
-        if self._config.measures:
-            return None
-        return MultilabelCounts if self._config.multilabel else MatrixCounts
 
     def _block(self, state: ConfusionCounts, rows: Rows) -> RowBuffer:
         if isinstance(state, ObservedCounts):
@@ -569,11 +540,6 @@ def _codes_of(labels: Array, dictionary: Dictionary) -> Ints:
         return dictionary.encode(labels.tolist(), name="y_true")
     numbers, codes = distinct(labels, name="y_true")
     return dictionary.encode(numbers.tolist(), name="y_true")[codes]
-
-
-def _count_observed(rows: Rows, weights: WeightArray | None) -> ObservedCounts:
-    """Count codes of a dictionary as those of the labels that occur, in canonical order."""
-    return ObservedCounts.of(*_observed(rows), weights)
 
 
 def _observed(rows: Rows) -> tuple[tuple[Label, ...], Array, Array]:

@@ -11,13 +11,12 @@ import numpy.typing as npt
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
-    LABEL_TYPES,
-    NUMBER_TYPES,
+    LABELS,
     BufferedState,
     LooseRows,
     RowBuffer,
     Rows,
-    row_of,
+    numbers_within,
 )
 from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
@@ -203,14 +202,13 @@ class PRCurveSketch(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        one, score = y_true, y_score
-        if type(y_true) not in LABEL_TYPES:
-            one, score = row_of(y_true, y_score)
-        is_row = type(one) in LABEL_TYPES and type(score) in NUMBER_TYPES
-        if is_row and sample_weight is None:
-            held = self._held  # rows that have been read join the state below
-            if held.counted is None and held.block.put_one(held, score, one):
-                return self
+        held = self._held
+        if (
+            sample_weight is None
+            and held.counted is None  # rows that have been read join the state below
+            and held.block.put_one(held, y_score, y_true)
+        ):
+            return self
         config = self._config
         if config.classes is not None and not config.multilabel and y_score is not None:
             n_classes = config.n_scores
@@ -303,7 +301,7 @@ class PRCurveSketch(
         if config.has_default_labels:
             largest = sys.float_info.max
             ends = (0.0, 1.0) if config.scores == "probability" else (-largest, largest)
-            limits = (*ends, 0, 1)
+            limits = numbers_within(*ends), LABELS
         # in columns, because a curve is counted at a time
         block = RowBuffer.like(rows, capacity, order="F", limits=limits)
         block.keeps_counted = self._config.budget is not None  # else cells may take more than rows

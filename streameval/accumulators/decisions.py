@@ -21,6 +21,7 @@ from streameval.accumulators.pending import (
     RowBuffer,
     Rows,
     max_total,
+    row_of,
 )
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
@@ -585,7 +586,11 @@ class CodeBlock(RowBuffer):
         reader, used = self.reader, owner.used
         if used >= self.capacity or self.weights is not None or not reader.reads_one:
             return False
-        if type(first) not in LABEL_TYPES or not 0 <= first < reader.codes:
+        if type(first) not in LABEL_TYPES:
+            first, second = row_of(first, second)
+            if type(first) not in LABEL_TYPES:
+                return False
+        if not 0 <= first < reader.codes:
             return False
         if type(second) is float:
             if not (reader.cuts and reader.lowest <= second <= reader.highest):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self
 
 import attrs
 import numpy as np
 
-from streameval.accumulators.pending import Rows
 from streameval.accumulators.sealed import FlatGroups, FlatLeaves, choose_slices, flat_type
 from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
@@ -71,31 +70,6 @@ class GroupedRows:
             for own in alike.values()
         ]
 
-    def part(self, start: int, end: int) -> GroupedRows:
-        """Return neighbouring rows, as views."""
-        part = {key: column[start:end] for key, column in self.columns.items()}
-        return GroupedRows(part, end - start, self.codes)
-
-
-def _groups_of(
-    rows: GroupedRows, groups: Array, n_groups: int
-) -> Iterator[tuple[int, GroupedRows]]:
-    """Split rows by the number of their group, and yield the groups with rows, in order.
-
-    All rows are sorted once, whatever the number of groups.
-    """
-    counts = np.bincount(groups, minlength=n_groups)
-    found = np.flatnonzero(counts)
-    if len(found) == 1:
-        yield int(found[0]), rows
-        return
-    ordered = rows.taken(order_in_groups(groups, n_groups))
-    ends = np.cumsum(counts[found]).tolist()
-    start = 0
-    for number, end in zip(found.tolist(), ends, strict=True):
-        yield number, ordered.part(start, end)
-        start = end
-
 
 def count_flat(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) -> Any:
     """Count the rows of many groups into flat columns, whatever the accumulator of a group.
@@ -156,16 +130,11 @@ def count_groups(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) 
         How many groups there are; each has rows.
     """
     groups = groups.astype(np.intp, copy=False)  # cells are numbered by products of narrow codes
-    columns: dict[Key, Array] = {}
-    readers = [
-        None if member.cls._depth else _MemberReader.of(member, rows.columns, number, columns)
-        for number, member in enumerate(inner.members)
-    ]
     counted = (
         _count_clusters(member, rows, groups, n_groups)
-        if reader is None
-        else _count_member(member, reader, columns, groups, n_groups)
-        for member, reader in zip(inner.members, readers, strict=True)
+        if member.cls._depth
+        else _count_member(member, rows.columns, groups, n_groups)
+        for member in inner.members
     )
     return FlatLeaves(inner, tuple(counted))
 
@@ -216,98 +185,41 @@ def rows_with_weight(inner: Inner, columns: Mapping[Any, Any], size: int) -> Arr
 
 
 def _count_member(
-    member: Any, reader: _MemberReader, columns: Mapping[Key, Array], groups: Array, n_groups: int
+    member: Member, given: Mapping[Key, Array], groups: Array, n_groups: int
 ) -> FlatStates:
     """Count what one member reads: all groups at once, or one after the other."""
     state_type = member.cls._state_type(member.options)
-    if reader.is_read:
-        rows = reader.rows(columns)
-        stacks = member.cls._loose_rows.count_groups(member.options, rows, groups, n_groups)
+    arrays: dict[str, Array] = {}
+    for own in member.read.items():
+        for key in (own, own[1]):
+            if key in given:
+                arrays.setdefault(own[0], given[key])
+    all_count = weighted_rows(arrays.get("sample_weight")) is None  # for this member
+    loose = member.cls._loose_rows if all_count else None
+    rows = None if loose is None else loose.read(member.options, arrays)
+    if rows is not None and loose is not None:
+        stacks = loose.count_groups(member.options, rows, groups, n_groups)
         if stacks is not None:
             return FlatStates.of_stacks(member.options, stacks, state_type)
+    if n_groups > 1:
+        order = order_in_groups(groups, n_groups)
+        arrays = {array: column[order] for array, column in arrays.items()}
+        rows = None if rows is None else rows.taken(order)
     states = []
-    own = GroupedRows({key: columns[key] for key in reader.keys}, len(groups), ValueCodes())
-    for _, part in _groups_of(own, groups, n_groups):
+    ends = np.cumsum(np.bincount(groups, minlength=n_groups)).tolist()
+    for part in map(slice, [0, *ends], ends):
         made = member.cls._empty(member.options)
-        reader.hand_over(made, part.columns)
+        if rows is None:
+            _update(made, member, {array: column[part] for array, column in arrays.items()})
+        else:
+            made._append(rows.taken(part))
         states.append(made._state)
     return FlatStates.of(member.options, states, state_type)
 
 
-@attrs.frozen(eq=False)
-class _MemberReader:
-    """What one member counts.
-
-    Parameters
-    ----------
-    positional : tuple
-        The keys of the columns: of `Rows` if they have been read, else of arrays by position.
-    by_name : tuple of (array, key)
-        The keys of arrays that `update` takes by name.
-    weights : key, optional
-        The key of the weights that have been read.
-    is_read : bool
-        Whether the columns have been read.
-    is_open : bool
-        Whether the member has a user's class, which takes one batch.
-    dictionary : Dictionary, optional
-        The labels of the codes that have been read.
-    """
-
-    positional: tuple[Key, ...]
-    by_name: tuple[tuple[str, Key], ...] = ()
-    weights: Key = None
-    is_read: bool = False
-    is_open: bool = False
-    dictionary: Any = None
-
-    @classmethod
-    def of(
-        cls, member: Any, given: Mapping[Key, Array], number: int, columns: dict[Key, Array]
-    ) -> Self:
-        """Read the columns of a member, and add what it counts to the columns of all."""
-        keys: dict[str, Key] = {}
-        for array, column in member.read.items():
-            own = (array, column)
-            key: Key = own if own in given else column
-            if key in given:
-                keys[array] = key
-        arrays = {array: given[key] for array, key in keys.items()}
-        all_count = weighted_rows(arrays.get("sample_weight")) is None  # for this member
-        loose = member.cls._loose_rows if all_count else None
-        rows = None if loose is None else loose.read(member.options, arrays)
-        if rows is not None:
-            parts = tuple((number, at) for at in range(len(rows.columns)))
-            columns |= zip(parts, rows.columns, strict=True)
-            made = cls(parts, is_read=True, dictionary=rows.dictionary)
-            if rows.weights is None:
-                return made
-            columns[number, "weights"] = rows.weights
-            return attrs.evolve(made, weights=(number, "weights"))
-        columns |= {key: given[key] for key in keys.values()}
-        is_open = member.cls._definition.is_open
-        by_position = () if is_open else member.positional
-        first = tuple(keys.pop(array) for array in by_position)
-        return cls(first, tuple(keys.items()), is_open=is_open)
-
-    @property
-    def keys(self) -> list[Key]:
-        """The keys of all columns."""
-        named = [key for _, key in self.by_name]
-        return [*self.positional, *named, *([] if self.weights is None else [self.weights])]
-
-    def rows(self, columns: Mapping[Key, Array]) -> Rows:
-        """Return rows that have been read."""
-        weights = None if self.weights is None else columns[self.weights]
-        return Rows(tuple([columns[key] for key in self.positional]), weights, self.dictionary)
-
-    def hand_over(self, accumulator: Any, columns: Mapping[Key, Array]) -> None:
-        """Count rows; an accumulator of a user's class is sure to accept one batch."""
-        if self.is_read:
-            accumulator._append(self.rows(columns))
-            return
-        named = {array: columns[key] for array, key in self.by_name}
-        if self.is_open:
-            accumulator.update(named)
-        else:
-            accumulator.update(*[columns[key] for key in self.positional], **named)
+def _update(accumulator: Any, member: Member, arrays: dict[str, Array]) -> None:
+    """Count rows; an accumulator of a user's class is sure to accept one batch."""
+    if accumulator._definition.is_open:
+        accumulator.update(arrays)
+    else:
+        accumulator.update(*[arrays.pop(array) for array in member.positional], **arrays)

@@ -21,8 +21,15 @@ from streameval.states.stack import Stack
 StateT = TypeVar("StateT")
 
 LABEL_TYPES = frozenset({int, bool})
-NUMBER_TYPES = frozenset({float, int, bool})
-"""What a row of Python numbers may hold, as an update of one row takes them."""
+NumberRange = tuple[frozenset[type], float, float]
+
+LABELS: NumberRange = LABEL_TYPES, 0, 1
+"""What a row of Python numbers may hold: the types, the min and the max."""
+
+
+def numbers_within(low: float, high: float) -> NumberRange:
+    """Allow numbers in a range."""
+    return frozenset({float, int, bool}), low, high
 
 
 def row_of(first: Any, second: Any) -> tuple[Any, Any]:
@@ -85,6 +92,11 @@ class Rows:
         self.columns, self.weights, self.dictionary = columns, weights, dictionary
         self.size = len(columns[0])
 
+    def taken(self, rows: Any) -> Rows:
+        """Take some of the rows, by indices or a slice."""
+        weights = None if self.weights is None else self.weights[rows]
+        return Rows(tuple([part[rows] for part in self.columns]), weights, self.dictionary)
+
     @property
     def unequal_weights(self) -> Array | None:
         """The weights; None if all of them are 1, which is faster to count."""
@@ -128,8 +140,8 @@ class RowBuffer:
         Allocated with the first weight; the rows before it count once.
     keeps_counted : bool
         Whether the state that includes the rows is cached, once it has been read.
-    limits : tuple of four numbers, optional
-        The lowest and highest number that each of two columns takes without any other check.
+    limits : pair of limits, optional
+        The numbers that each of two columns takes without any other check.
     """
 
     __slots__ = ("capacity", "columns", "dictionary", "keeps_counted", "limits", "weights")
@@ -138,7 +150,7 @@ class RowBuffer:
     capacity: int
     dictionary: Dictionary | None
     keeps_counted: bool
-    limits: tuple[float, float, float, float] | None
+    limits: tuple[NumberRange, NumberRange] | None
     weights: Array | None
 
     def __init__(
@@ -154,7 +166,7 @@ class RowBuffer:
         capacity: int,
         *,
         order: Literal["C", "F"] = "C",
-        limits: tuple[float, float, float, float] | None = None,
+        limits: tuple[NumberRange, NumberRange] | None = None,
     ) -> Self:
         """Make an empty block for rows like these; unwritten pages take no memory.
 
@@ -188,15 +200,20 @@ class RowBuffer:
         return block
 
     def put_one(self, owner: BufferedState[Any], first: Any, second: Any) -> bool:
-        """Write a row of two Python numbers behind those in use; False if it is unusual.
+        """Write a row of two numbers behind those in use; False if it is anything else or unusual.
 
         Arrays of one row take ten times as long: they are for whatever is unusual.
         """
         limits, used = self.limits, owner.used
         if limits is None or used >= self.capacity or self.weights is not None:
             return False
-        low, high, lowest, highest = limits
-        if not (low <= first <= high and lowest <= second <= highest):
+        (types, low, high), (others, lowest, highest) = limits
+        if type(first) not in types:
+            first, second = row_of(first, second)
+            if type(first) not in types:
+                return False
+        is_within = type(second) in others and low <= first <= high and lowest <= second <= highest
+        if not is_within:
             return False
         one, other = self.columns
         one[used] = first

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any, Self, final
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
-    NUMBER_TYPES,
     ROWS_A_GROUP,
     LooseRows,
     RowBuffer,
     Rows,
-    row_of,
+    numbers_within,
 )
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
@@ -192,14 +191,9 @@ class RegressionAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
-        one, other = y_true, y_pred
-        if type(y_true) not in NUMBER_TYPES:
-            one, other = row_of(y_true, y_pred)
-        is_row = type(one) in NUMBER_TYPES and type(other) in NUMBER_TYPES
-        if is_row and sample_weight is None:
-            held = self._held
-            if held.block.put_one(held, one, other):
-                return self
+        held = self._held
+        if sample_weight is None and held.block.put_one(held, y_true, y_pred):
+            return self
         given = self._named(y_true, y_pred, optional=(sample_weight,))
         weighted = WeightedRows.among(given, may_weigh_entries=self._config.outputs is None)
         if weighted is not None:
@@ -229,9 +223,9 @@ class RegressionAccumulator(
         return self._sum(state, counted)
 
     def _block(self, state: Sums, rows: Rows) -> RowBuffer:  # noqa: ARG002
-        ends = (-LARGEST_NUMBER, LARGEST_NUMBER)
+        numbers = numbers_within(-LARGEST_NUMBER, LARGEST_NUMBER)
         is_simple = self._config.has_default_sums and self._config.outputs is None
-        return RowBuffer.like(rows, _CAPACITY, limits=(*ends, *ends) if is_simple else None)
+        return RowBuffer.like(rows, _CAPACITY, limits=(numbers, numbers) if is_simple else None)
 
 
 def _check_ranges(truth: Floats, prediction: Floats, config: RegressionConfig) -> None:

@@ -53,7 +53,8 @@ from streameval.metrics.regression import mean
 from streameval.metrics.values import MeanLoss, unvarying
 from streameval.states.cells import Cells
 from streameval.states.paired import LossSums
-from streameval.states.score_pairs import Margin, ScorePairs
+from streameval.states.score_pairs import ScorePairs
+from streameval.states.tables import LeveledCells
 
 
 @attrs.frozen
@@ -288,7 +289,7 @@ class _Placements:
         )
 
 
-def _deviation(pairs: ScorePairs, margins: tuple[Margin, Margin]) -> Bounded:
+def _deviation(pairs: ScorePairs, margins: tuple[LeveledCells, LeveledCells]) -> Bounded:
     """Estimate the deviation of the difference, and bound the estimate; nan without a class."""
     pos, neg = pairs.pos.near_floats(), pairs.neg.near_floats()
     if not (pos.any() and neg.any()):

@@ -449,7 +449,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Bound a quantile by the tables of a measure and the values of other queries."""
         item, state = self._config.parsed[index], self._state
         first = TABLES * self._config.sketched.index(index)
-        known, low, high = state.sketches.tables[first : first + TABLES]
+        known, low, high = (cells for _, cells in state.sketches[first : first + TABLES])
         counted = [known]
         for count, policy in (
             (state.empty[index], self._empty[index]),

@@ -77,11 +77,11 @@ class MatrixCounts(StackableState, SummableState):
         cls,
         truth: Array,
         prediction: Array,
-        credit: Array,
+        credit: Array | None,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
-        """Count class indices and codes of credit."""
+        """Count class indices; without codes of credit, hits have full credit."""
         return cls(*cls._counted(truth, prediction, credit, weights, config))
 
     @classmethod
@@ -94,33 +94,35 @@ class MatrixCounts(StackableState, SummableState):
         credit = FixedPoint.concatenate([right, FixedPoint.zeros(1)]).reshape(1, 2)
         return MatrixCounts(matrix.sum(), matrix, credit)
 
-    @staticmethod
+    @classmethod
     def _counted(
+        cls,
         truth: Array,
         prediction: Array,
-        credit: Array,
+        credit: Array | None,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         k, top_k = config.n_classes, config.top_k
-        matrix = _tally(_cells(truth, prediction, k), k * k, weights)
+        if weights is None:
+            matrix = FixedPoint(cls.tally(truth, prediction, config))
+        else:
+            matrix = weights_by_cell(weights, _cells(truth, prediction, k), k * k)
         n = _number(len(truth)) if weights is None else matrix.total()
-        some = credit > 0
-        credited = _tally(credit[some] >> 1, top_k * k, None if weights is None else weights[some])
+        if credit is None:
+            hits = matrix[:: k + 1].total()
+            if (
+                weights is not None
+                and hits.fraction == 0
+                and are_whole(weights[truth == prediction])
+            ):
+                hits = FixedPoint(hits.whole)  # other rows have the fractions
+            credited = hits.reshape(1).scatter(np.zeros(1, dtype=np.intp), top_k * k)
+        else:
+            some = credit > 0
+            kept = None if weights is None else weights[some]
+            credited = _tally(credit[some] >> 1, top_k * k, kept)
         return n, matrix.reshape(k, k), credited.reshape(top_k, k)
-
-    @classmethod
-    def of_weighted(
-        cls, truth: Array, prediction: Array, weights: WeightArray, config: ConfusionConfig
-    ) -> Self:
-        """Count a batch of class indices; hits have full credit."""
-        k = config.n_classes
-        matrix = weights_by_cell(weights, _cells(truth, prediction, k), k * k)
-        hits = matrix[:: k + 1].total()
-        if hits.fraction == 0 and are_whole(weights[truth == prediction]):
-            hits = FixedPoint(hits.whole)  # other rows have the fractions
-        credit = hits.reshape(1).scatter(np.zeros(1, dtype=np.intp), config.top_k * k)
-        return cls(matrix.total(), matrix.reshape(k, k), credit.reshape(config.top_k, k))
 
     @staticmethod
     def tally(truth: Array, prediction: Array, config: ConfusionConfig) -> Ints:
@@ -132,13 +134,6 @@ class MatrixCounts(StackableState, SummableState):
             wrong = predicted - both
             return np.array([len(truth) - positive - wrong, wrong, positive - both, both])
         return np.bincount(_cells(truth, prediction, k), minlength=k * k)
-
-    @classmethod
-    def of_tally(cls, tally: Ints, rows: int, config: ConfusionConfig) -> Self:
-        """Make counts of rows of weight 1, given as the flat matrix; hits have full credit."""
-        k, credit = config.n_classes, np.zeros((config.top_k, config.n_classes), dtype=np.int64)
-        credit[0, 0] = tally[:: k + 1].sum()
-        return cls(_number(rows), FixedPoint(tally.reshape(k, k)), FixedPoint(credit))
 
     @classmethod
     def of_groups(
@@ -262,7 +257,7 @@ class TopKCounts(MatrixCounts):
         cls,
         truth: Array,
         prediction: Array,
-        credit: Array,
+        credit: Any,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
@@ -463,12 +458,22 @@ class MultilabelCounts(StackableState, SummableState):
 
         Weights are of examples (n,), or with `known` of entries (n, K).
         """
-        return cls(*cls._counted(truth, prediction, known, weights, config.n_classes))
+        return cls(*cls._counted(truth, prediction, known, weights, config))
 
-    @staticmethod
+    @classmethod
     def _counted(
-        truth: Mask, prediction: Mask, known: Mask | None, weights: WeightArray | None, size: int
+        cls,
+        truth: Mask,
+        prediction: Mask,
+        known: Mask | None,
+        weights: WeightArray | None,
+        config: ConfusionConfig,
     ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
+        size = config.n_classes
+        if known is None and weights is None:
+            tally = cls.tally(truth, prediction, config)
+            outcomes = FixedPoint(tally[:-1].reshape(size, 2, 2))
+            return _number(len(truth)), outcomes, _number(tally[-1])
         right = truth == prediction
         index = np.arange(size) * 4 + truth * 2 + prediction
         if weights is None:
@@ -504,12 +509,6 @@ class MultilabelCounts(StackableState, SummableState):
         hits = (positive + predicted - errors) // 2
         outcomes = _outcomes(len(truth), positive, predicted, hits)
         return np.append(outcomes, len(truth) - np.count_nonzero(_any_in_row(wrong)))
-
-    @classmethod
-    def of_tally(cls, tally: Ints, rows: int, config: ConfusionConfig) -> Self:
-        """Make counts of rows of weight 1 from their outcomes and the number of exact matches."""
-        outcomes = FixedPoint(tally[:-1].reshape(config.n_classes, 2, 2))
-        return cls(_number(rows), outcomes, _number(tally[-1]))
 
     def with_tally(self, tally: Ints, rows: int) -> Self:
         """Add rows of weight 1, given by their outcomes and the number of exact matches.
@@ -569,9 +568,9 @@ class ExampleCounts(MultilabelCounts):
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of (n, K) decisions; entries that are not `known` do not count."""
+        counted = cls._counted(truth, prediction, known, weights, config)
         if weights is None:
             weights = np.ones(len(truth), dtype=np.int64)
-        counted = cls._counted(truth, prediction, known, weights, config.n_classes)
         known = np.ones_like(truth) if known is None else known
         n_known, positive, predicted, hits = (
             np.count_nonzero(marks & known, axis=1)

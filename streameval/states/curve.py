@@ -15,14 +15,22 @@ from streameval.errors import IncompatibleStateError, require
 from streameval.exact import Scale
 from streameval.exact.array_types import Ints, Mask, Scores
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Keys, are_keys, prefixes, scores_of
+from streameval.exact.score_keys import Keys, are_keys, scores_of
 from streameval.inputs.classes import Label, canonical_label
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.runs import order_in_groups
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import BudgetedState, check_numbers
-from streameval.states.tables import counted_tables, joined_tables_of_states
+from streameval.states.tables import (
+    LeveledCells,
+    columns_of,
+    counted_tables,
+    joined_each,
+    joined_tables_of_states,
+    shifted,
+    tables_of,
+)
 
 _MAX_LEVEL = 64
 _MANY = 2.0**62
@@ -134,46 +142,24 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
         n: FixedPoint,
         skipped: FixedPoint,
         negative_label: tuple[Label, ...],
-        tables: Iterable[tuple[int, Cells]],
+        tables: Iterable[LeveledCells],
     ) -> Self:
-        levels, cells = zip(*tables, strict=True)
-        every = Cells.concatenated(cells)
-        return cls(
-            n,
-            skipped,
-            negative_label,
-            Column(np.array(levels, dtype=np.int64)),
-            Column(np.array([len(part) for part in cells], dtype=np.int64)),
-            Column(every.lo),
-            Column(every.hi),
-            every.pos,
-            every.neg,
-        )
+        levels, sizes, cells = columns_of(tables)
+        ends = Column(cells.lo), Column(cells.hi)
+        return cls(n, skipped, negative_label, levels, sizes, *ends, cells.pos, cells.neg)
 
-    def tables(self) -> Iterator[tuple[int, Cells]]:
+    def tables(self) -> Iterator[LeveledCells]:
         """Yield the level and the cells of each curve."""
         every = Cells(self.lo.values, self.hi.values, self.pos, self.neg)
-        if len(self.levels.values) == 1:
-            yield self.levels.values.item(), every
-            return
-        end = 0
-        for level, size in zip(self.levels.values, self.sizes.values, strict=True):
-            start, end = end, end + int(size)
-            yield int(level), every[start:end]
+        return tables_of(self.levels, self.sizes, every)
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Join the cells of each curve, and keep the budget."""
-        tables = (
-            cells.joined_within(others, max(level, other_level), budget)
-            for (level, cells), (other_level, others) in zip(
-                self.tables(), other.tables(), strict=True
-            )
-        )
         return self._of(
             self.n + other.n,
             self.skipped + other.skipped,
             _one_label(self.negative_label, other.negative_label),
-            tables,
+            joined_each(self.tables(), other.tables(), budget),
         )
 
     def noting(self, skipped: FixedPoint | None, negative_label: tuple[Label, ...]) -> Self:
@@ -375,6 +361,18 @@ def check_cells(lo: Stack, hi: Stack, pos: Stack, neg: Stack, scale: Scale) -> N
     require(several[lo.items < hi.items].all(), "one example at two scores")
 
 
+def check_weighted_cells(
+    levels: Ints, sizes: Ints, lo: Column, hi: Column, weight: FixedPoint, budget: int | None
+) -> None:
+    """Check the cells of tables of numbers without classes; there may be no table."""
+    nothing = FixedPoint.zeros(len(lo))
+    check_cells(Stack.of(lo), Stack.of(hi), Stack.of(weight), Stack.of(nothing), "real")
+    if not len(levels):
+        require(not len(lo), "cells without a sketch")
+        return
+    check_canonical(levels, sizes, lo.values, hi.values, budget)
+
+
 def check_canonical(
     levels: Ints, sizes: Ints, lo: Keys, hi: Keys, budget: int | None, group: Ints | None = None
 ) -> None:
@@ -398,7 +396,7 @@ def check_canonical(
     is_first[starts] = True  # an empty table starts where the next one starts
     if group is not None:
         is_first[1:-1] |= group[1:] != group[:-1]
-    low, high = _prefixes(lo, levels, sizes), _prefixes(hi, levels, sizes)
+    low, high = shifted(lo, levels, sizes), shifted(hi, levels, sizes)
     require(np.array_equal(low, high), "a cell is wider than its level")
     require(((low[1:] > low[:-1]) | is_first[1:-1]).all(), "cells are out of order")
     if budget is None:
@@ -408,19 +406,9 @@ def check_canonical(
     raised = np.flatnonzero(levels)
     if len(raised):
         below = np.maximum(levels - 1, 0)
-        is_split = _prefixes(lo, below, sizes) != _prefixes(hi, below, sizes)
+        is_split = shifted(lo, below, sizes) != shifted(hi, below, sizes)
         n_cells = sizes + FixedPoint(is_split.astype(np.int64)).run_totals(sizes).whole
         require((n_cells[raised] > budget).all(), "level above the lowest that fits")
-
-
-def _prefixes(keys: Keys, levels: Ints, sizes: Ints) -> Keys:
-    """Drop as many of the lowest bits of each key as the level of its table."""
-    if (levels == levels[0]).all():
-        return prefixes(keys, int(levels[0])) if levels[0] else keys
-    shift = np.repeat(levels.astype(np.uint64), sizes)
-    shifted = keys >> np.minimum(shift, np.uint64(_MAX_LEVEL - 1))
-    shifted[shift == _MAX_LEVEL] = 0  # a shift by 64 is not a shift
-    return shifted
 
 
 def _one_label(mine: tuple[Label, ...], theirs: tuple[Label, ...]) -> tuple[Label, ...]:

@@ -22,7 +22,7 @@ from streameval.states.calibration import clip_probabilities
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
-from streameval.states.score_pairs import MAX_LEVEL, Margin, ScorePairs, grouped_pairs
+from streameval.states.score_pairs import MAX_LEVEL, ScorePairs, grouped_pairs
 from streameval.states.stack import Stack, SummableState, are_same
 from streameval.states.state import BudgetedState, check_numbers, check_total
 
@@ -256,21 +256,17 @@ class PairedSums(BudgetedState):
         """The pairs of scores; None if they are not kept."""
         if not len(self.sizes):
             return None
-        end = len(self.lo)
+        end, first = len(self.lo), int(self.sizes.values[0])
+        cells = Cells(self.lo.values, self.hi.values, self.pos[:end], self.neg[:end])
+        of_a, of_b, level = self.levels.values.tolist()
         return ScorePairs(
-            int(self.levels.values[2]),
+            level,
             self.pair_a.values,
             self.pair_b.values,
             self.pos[end:],
             self.neg[end:],
-            (self._margin(0), self._margin(1)),
+            ((of_a, cells[:first]), (of_b, cells[first:])),
         )
-
-    def _margin(self, model: int) -> Margin:
-        start = int(self.sizes.values[:model].sum())
-        part = slice(start, start + int(self.sizes.values[model]))
-        lo, hi = self.lo.values[part], self.hi.values[part]
-        return int(self.levels.values[model]), Cells(lo, hi, self.pos[part], self.neg[part])
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Add part by part, and keep the budget of the pairs; the total overflows first."""

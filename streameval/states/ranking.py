@@ -31,7 +31,7 @@ from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.inputs.labels import union
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.curve import check_canonical, check_cells
+from streameval.states.curve import check_weighted_cells
 from streameval.states.queries import (
     MAX_ROWS,
     NO_WEIGHTS,
@@ -42,75 +42,12 @@ from streameval.states.queries import (
     joined_weights,
     listed_weights,
 )
-from streameval.states.stack import Stack, are_same
+from streameval.states.stack import are_same
 from streameval.states.state import State, check_numbers, check_total
+from streameval.states.tables import LeveledCells, columns_of, joined_each, tables_of
 
 TABLES = 3
 """For each measure: the values known exactly, and the lower and upper bounds of the others."""
-
-
-@attrs.frozen(eq=False)
-class QuerySketches:
-    """Cells of values, table after table, each canonical at its level."""
-
-    levels: tuple[int, ...]
-    tables: tuple[Cells, ...]
-
-    @classmethod
-    def none(cls, n_measures: int) -> Self:
-        """Return empty tables for some measures."""
-        size = TABLES * n_measures
-        return cls((0,) * size, (Cells.none(),) * size)
-
-    @classmethod
-    def of(cls, terms: Iterable[tuple[Floats, FixedPoint | None]], budget: int | None) -> Self:
-        """Put values with their weights into tables, one for each item."""
-        none = Cells.none()
-        made = [
-            none.with_rows_within(values, "real", np.ones(len(values), bool), weights, 0, budget)
-            for values, weights in terms
-        ]
-        return cls(tuple(level for level, _ in made), tuple(cells for _, cells in made))
-
-    @classmethod
-    def read(cls, columns: Sequence[Any]) -> Self:
-        """Split the columns of a state, as returned by `columns`."""
-        levels, sizes, lo, hi, weight = columns
-        ends = np.cumsum(sizes.values).tolist()
-        nothing = FixedPoint.zeros(len(lo))
-        every = Cells(lo.values, hi.values, weight, nothing)
-        starts = (0, *ends[:-1])
-        tables = (every[start:end] for start, end in zip(starts, ends, strict=False))
-        return cls(tuple(levels.values.tolist()), tuple(tables))
-
-    def columns(self) -> Iterator[Any]:
-        """Convert the tables to columns: levels, sizes, both ends of cells, and their weights."""
-        cells = _canonical(Cells.concatenated([Cells.none(), *self.tables]))
-        yield Column(np.array(self.levels, dtype=np.int64))
-        yield Column(np.array([len(table) for table in self.tables], dtype=np.int64))
-        yield Column(cells.lo)
-        yield Column(cells.hi)
-        yield cells.pos
-
-    def joined(self, other: Self, budget: int | None) -> Self:
-        """Join table by table, and fit each to the budget."""
-        levels = tuple(map(max, self.levels, other.levels))
-        pairs = zip(self.tables, other.tables, levels, strict=True)
-        made = [mine.joined_within(theirs, level, budget) for mine, theirs, level in pairs]
-        return type(self)(tuple(level for level, _ in made), tuple(cells for _, cells in made))
-
-    def fitted(self, budget: int | None) -> Self:
-        """Fit each table to the budget."""
-        pairs = zip(self.tables, self.levels, strict=True)
-        made = [table.fitted(budget, level) for table, level in pairs]
-        return type(self)(tuple(level for level, _ in made), tuple(cells for _, cells in made))
-
-
-def _canonical(cells: Cells) -> Cells:
-    """Drop fractions that are all 0."""
-    if cells.pos.fraction is None or cells.pos.fraction.any():
-        return cells
-    return attrs.evolve(cells, pos=FixedPoint(cells.pos.whole))
 
 
 ExactSums = tuple[ExactSum, ...]
@@ -276,7 +213,7 @@ class RankingState(State):
             closed=Column(_NONE),
             values=Column(_NO_VALUES),
             closed_weights=NO_WEIGHTS,
-            **_columns(QuerySketches.none(len(config.sketched))),
+            **_columns([(0, Cells.none())] * (TABLES * len(config.sketched))),
         )
 
     @classmethod
@@ -374,7 +311,8 @@ class RankingState(State):
             return other
         total = self + other
         if config.sketched:
-            total = attrs.evolve(total, **_columns(total.sketches.fitted(config.budget)))
+            tables = (cells.fitted(config.budget, level) for level, cells in total.sketches)
+            total = attrs.evolve(total, **_columns(tables))
         return total.fitted(config) if len(self.ids) and len(other.ids) else total
 
     @_of_queries
@@ -385,7 +323,7 @@ class RankingState(State):
             for name in names:
                 sums[name] = add(getattr(self, name), getattr(other, name))
         if len(self.sketch_level):
-            sums |= _columns(self.sketches.joined(other.sketches, None))
+            sums |= _columns(joined_each(self.sketches, other.sketches, None))
         if not len(self.ids) or not len(other.ids):
             return attrs.evolve(self if len(self.ids) else other, **sums)
         _check_types(self.ids, other.ids)
@@ -393,9 +331,11 @@ class RankingState(State):
         return self._of_open(self.open.joined(other.open, ids, mine, theirs), **sums)
 
     @property
-    def sketches(self) -> QuerySketches:
-        """The values of the measures that have quantiles."""
-        return QuerySketches.read([getattr(self, name) for name in _SKETCH])
+    def sketches(self) -> tuple[LeveledCells, ...]:
+        """The values of the measures that have quantiles: three tables for each."""
+        lo, hi = self.sketch_lo.values, self.sketch_hi.values
+        cells = Cells.of_weights(lo, hi, self.sketch_weight)
+        return tuple(tables_of(self.sketch_level, self.sketch_sizes, cells))
 
     @property
     def size(self) -> int:
@@ -533,22 +473,28 @@ def _check_types(a: Column, b: Column) -> None:
         )
 
 
-def _columns(sketches: QuerySketches) -> dict[str, Any]:
-    return dict(zip(_SKETCH, sketches.columns(), strict=True))
+def _columns(sketches: Iterable[LeveledCells]) -> dict[str, Any]:
+    """Return the fields of tables, without fractions that are all 0."""
+    levels, sizes, cells = columns_of(sketches)
+    weight = FixedPoint(cells.pos.whole) if not np.any(cells.pos.fraction) else cells.pos
+    fields = levels, sizes, Column(cells.lo), Column(cells.hi), weight
+    return dict(zip(_SKETCH, fields, strict=True))
 
 
-def _sketched(values: QueryValues, weights: FixedPoint, config: RankingConfig) -> QuerySketches:
+def _sketched(
+    values: QueryValues, weights: FixedPoint, config: RankingConfig
+) -> Iterator[LeveledCells]:
     """Put the values of measures with quantiles into tables: exact values, and bounds.
 
     Logarithms are kept, as in the sums.
     """
     counts, is_known = ~values.is_empty, values.low == values.high
-    terms: list[tuple[Floats, FixedPoint | None]] = []
     for index in config.sketched:
         known, others = counts[index] & is_known[index], counts[index] & ~is_known[index]
         for of, kept in ((values.value, known), (values.low, others), (values.high, others)):
-            terms.append((of[index][kept], weights[kept] if weights.whole.size else None))
-    return QuerySketches.of(terms, config.budget)
+            own, held = of[index][kept], weights[kept] if weights.whole.size else None
+            every = np.ones(len(own), dtype=bool)
+            yield Cells.none().with_rows_within(own, "real", every, held, 0, config.budget)
 
 
 def _bits(values: QueryValues) -> npt.NDArray[np.uint64]:
@@ -677,13 +623,10 @@ def _check_sketches(state: RankingState, config: RankingConfig) -> None:
     for column in (levels, sizes):
         require(column.kind == "int64" and len(column) == n_tables, "sketch_sizes")
     require((sizes.values >= 0).all() and sizes.values.sum() == len(lo), "sketch_sizes")
-    nothing = Stack.of(FixedPoint.zeros(len(lo)))
-    check_cells(Stack.of(lo), Stack.of(hi), Stack.of(weight), nothing, "real")
+    check_weighted_cells(levels.values, sizes.values, lo, hi, weight, config.budget)
     require(weight.is_whole or bool(np.any(weight.fraction)), "sketch_weight has no fraction")
-    if n_tables:
-        check_canonical(levels.values, sizes.values, lo.values, hi.values, config.budget)
-    sketches = state.sketches
-    totals = [table.pos.total() for table in sketches.tables]
+    tables = [cells for _, cells in state.sketches]
+    totals = [cells.pos.total() for cells in tables]
     for number, index in enumerate(config.sketched):
         item, first = config.parsed[index], TABLES * number
         known, low, high = totals[first : first + TABLES]
@@ -692,7 +635,7 @@ def _check_sketches(state: RankingState, config: RankingConfig) -> None:
         require(are_same(low, high), f"{item.name} with bounds on one side")
         require(item.is_uncut or not low.is_positive(), f"{item.name} needs no bounds")
         lowest, highest = map(float, _range(item))
-        for table in sketches.tables[first : first + TABLES]:
+        for table in tables[first : first + TABLES]:
             ends = scores_of(np.concatenate([table.lo[:1], table.hi[-1:]]), "real")
             require(((lowest <= ends) & (ends <= highest)).all(), f"{item.name} out of range")
 

@@ -23,7 +23,7 @@ from streameval.exact.power_sums import power_sums, sum_and_square
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.curve import check_canonical, check_cells
+from streameval.states.curve import check_weighted_cells
 from streameval.states.error_terms import NONNEGATIVE, ErrorRows
 from streameval.states.stack import Stack, SummableState, are_same
 from streameval.states.state import BudgetedState, check_total, field_getter
@@ -302,19 +302,6 @@ class MeasuredSums(BudgetedState, ErrorSums):
             return
         require(self.weight.is_whole == self.n.is_whole, "n differs from the cells in its fraction")
         require(are_same(self.weight.totals(), self.n), "n differs from the sum of the cells")
-
-
-def check_weighted_cells(
-    levels: Ints, sizes: Ints, lo: Column, hi: Column, weight: FixedPoint, budget: int | None
-) -> None:
-    """Check the cells of tables of numbers without classes; there may be no table."""
-    nothing = FixedPoint.zeros(len(lo))
-    ends = Stack.of(lo), Stack.of(hi)
-    check_cells(*ends, Stack.of(weight), Stack.of(nothing), "real")
-    if not len(levels):
-        require(not len(lo), "cells without a sketch")
-        return
-    check_canonical(levels, sizes, lo.values, hi.values, budget)
 
 
 def _sketch(

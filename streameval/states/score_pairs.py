@@ -12,9 +12,7 @@ from streameval.exact.array_types import Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, prefixes
 from streameval.states.cells import Cells, split_by_class
-
-Margin = tuple[int, Cells]
-"""The level and the cells of the scores of one model."""
+from streameval.states.tables import LeveledCells
 
 MAX_LEVEL = 64
 
@@ -36,7 +34,7 @@ class ScorePairs:
         The keys of both scores without these bits, in the order of `a` and then of `b`.
     pos, neg : FixedPoint, shape (m,)
         The weights of each pair.
-    margins : pair of margins
+    margins : pair of tables
         The cells of each model; empty while the level is 0.
     """
 
@@ -45,7 +43,7 @@ class ScorePairs:
     b: Keys
     pos: FixedPoint
     neg: FixedPoint
-    margins: tuple[Margin, Margin]
+    margins: tuple[LeveledCells, LeveledCells]
 
     @classmethod
     def none(cls) -> Self:
@@ -72,7 +70,7 @@ class ScorePairs:
         """Return the number of pairs."""
         return len(self.a)
 
-    def margin(self, model: int, budget: int | None = None) -> Margin:
+    def margin(self, model: int, budget: int | None = None) -> LeveledCells:
         """Return the cells of model 0 or 1."""
         if self.level:
             return self.margins[model]
@@ -111,7 +109,7 @@ class ScorePairs:
         """Drop the bits between this level and a higher one."""
         return prefixes(self.a, level - self.level), prefixes(self.b, level - self.level)
 
-    def _joined_margin(self, other: Self, model: int, budget: int | None) -> Margin:
+    def _joined_margin(self, other: Self, model: int, budget: int | None) -> LeveledCells:
         (level, cells), (other_level, others) = (
             part.margin(model, budget) for part in (self, other)
         )

@@ -1,4 +1,4 @@
-"""Cells of many tables at once: the union of cell lists, table by table."""
+"""Tables of cells, each with a level: as columns, and the union of many at once."""
 
 from __future__ import annotations
 
@@ -12,12 +12,41 @@ from streameval.exact.array_types import Indices, Ints, Mask, Scores
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.cells import Cells, split_by_class
+from streameval.states.column import Column
 from streameval.states.runs import run_indices
 
 _CHUNK = 2**15  # cells whose temporaries stay in the cache
 _BITS = 64
 _MANY = 2**11  # items a table from which tables are made one by one
 _OFTEN = 0.2  # from this share of the cells on, adding up run by run is faster
+
+
+LeveledCells = tuple[int, Cells]
+"""How many low bits the keys in a cell may differ in, and the cells."""
+
+
+def columns_of(tables: Iterable[LeveledCells]) -> tuple[Column, Column, Cells]:
+    """Store tables as columns: their levels, their numbers of cells, and all cells."""
+    levels, sizes, cells = _stored(tables)
+    return Column(levels), Column(sizes), cells
+
+
+def tables_of(levels: Column, sizes: Column, cells: Cells) -> Iterator[LeveledCells]:
+    """Yield the tables that `columns_of` stored."""
+    if len(levels) == 1:
+        yield levels.values.item(), cells
+        return
+    ends = np.cumsum(sizes.values).tolist()
+    for level, start, end in zip(levels.values.tolist(), [0, *ends], ends, strict=False):
+        yield level, cells[start:end]
+
+
+def joined_each(
+    mine: Iterable[LeveledCells], theirs: Iterable[LeveledCells], budget: int | None
+) -> Iterator[LeveledCells]:
+    """Join tables one by one, and fit each to the budget."""
+    for (level, cells), (other_level, others) in zip(mine, theirs, strict=True):
+        yield cells.joined_within(others, max(level, other_level), budget)
 
 
 def joined_tables(
@@ -119,16 +148,17 @@ def counted_tables(
     )
 
 
-def _stored(tables: Iterable[tuple[int, Cells]]) -> tuple[Ints, Ints, Cells]:
+def _stored(tables: Iterable[LeveledCells]) -> tuple[Ints, Ints, Cells]:
     """Store tables one after the other."""
-    levels, cells = zip(*tables, strict=True)
-    sizes = np.array([len(part) for part in cells], dtype=np.int64)
-    return np.array(levels, dtype=np.int64), sizes, Cells.concatenated(cells)
+    held = [*tables]
+    sizes = np.array([len(cells) for _, cells in held], dtype=np.int64)
+    every = Cells.concatenated([cells for _, cells in held] or [Cells.none()])
+    return np.array([level for level, _ in held], dtype=np.int64), sizes, every
 
 
 def _joined_in_turn(
     cells: Cells, sizes: Ints, levels: Ints, n_runs: Ints, budget: int | None
-) -> Iterator[tuple[int, Cells]]:
+) -> Iterator[LeveledCells]:
     """Join lists of many cells one by one, which needs no sort of all cells."""
     ends = np.cumsum(sizes)
     lists = zip(levels.tolist(), (ends - sizes).tolist(), ends.tolist(), strict=True)
@@ -141,11 +171,11 @@ def _joined_in_turn(
         yield level, joined
 
 
-def _shifted(keys: Keys, level: Ints, table: Ints) -> Keys:
+def shifted(keys: Keys, levels: Ints, sizes: Ints) -> Keys:
     """Drop the low bits of each key, as many as the level of its table."""
-    if (level == level[0]).all():
-        return prefixes(keys, int(level[0]))
-    shift = level[table].astype(np.uint64)
+    if (levels == levels[0]).all():
+        return prefixes(keys, int(levels[0]))
+    shift = np.repeat(levels.astype(np.uint64), sizes)
     left: Keys = keys >> np.minimum(shift, np.uint64(_BITS - 1))
     left[shift == _BITS] = 0  # a shift by 64 is not a shift
     return left
@@ -166,7 +196,7 @@ def _chunks(sizes: Ints) -> Iterator[tuple[int, int]]:
 def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple[Ints, Ints, Cells]:
     """Join the cells of neighbouring tables."""
     table = np.repeat(np.arange(len(sizes)), sizes)
-    order, is_start = _ordered(cells.lo, table, level)
+    order, is_start = _ordered(cells.lo, table, sizes, level)
     starts = np.flatnonzero(is_start)
     made = _merged(cells, order, starts, int(level.max(initial=0)))
     table = table[starts]  # cells are in the order of their tables, before and after
@@ -176,12 +206,12 @@ def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple
     return _fitted(made, table, n_cells, level, budget)
 
 
-def _ordered(lo: Keys, table: Ints, level: Ints) -> tuple[Ints, Mask]:
+def _ordered(lo: Keys, table: Ints, sizes: Ints, level: Ints) -> tuple[Ints, Mask]:
     """Sort cells by table and prefix, and find where a new cell begins."""
     is_start = np.ones(len(lo), dtype=bool)
     if not len(lo):
         return table, is_start
-    prefix = _shifted(lo, level, table)
+    prefix = shifted(lo, level, sizes)
     prefix = prefix - prefix.min()
     zeros = int(np.bitwise_or.reduce(prefix))
     zeros = (zeros & -zeros).bit_length() - 1 if zeros else 0

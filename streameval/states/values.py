@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from fractions import Fraction
 from typing import Self, final
 
@@ -19,10 +18,17 @@ from streameval.exact.power_sums import power_sums
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.regression import LARGEST_SUM, check_squares, check_weighted_cells
+from streameval.states.curve import check_weighted_cells
+from streameval.states.regression import LARGEST_SUM, check_squares
 from streameval.states.stack import Stack, SummableState, are_same
 from streameval.states.state import BudgetedState, check_numbers, check_total
-from streameval.states.tables import joined_tables_of_states
+from streameval.states.tables import (
+    LeveledCells,
+    columns_of,
+    joined_each,
+    joined_tables_of_states,
+    tables_of,
+)
 
 _NO_HIGHEST, _NO_LOWEST = np.uint64(0), np.uint64(2**64 - 1)
 _SUMS = ("total", "magnitude", "squares")
@@ -93,16 +99,14 @@ class ValueSums(BudgetedState, SummableState):
             *_fields_of(tables),
         )
 
-    def tables(self) -> Iterator[tuple[int, Cells]]:
+    def tables(self) -> Iterator[LeveledCells]:
         """Yield the level and the cells of each column; none without quantiles."""
         cells = Cells.of_weights(self.lo.values, self.hi.values, self.weight)
-        ends = itertools.pairwise(itertools.accumulate(self.sizes.values.tolist(), initial=0))
-        for level, (start, end) in zip(self.levels.values.tolist(), ends, strict=True):
-            yield level, cells[start:end]
+        return tables_of(self.levels, self.sizes, cells)
 
     def joined(self, other: Self, budget: int | None) -> Self:
         """Add sum by sum, join the cells of each column, and keep the budget."""
-        pairs = zip(self.tables(), other.tables(), strict=True)
+        tables = joined_each(self.tables(), other.tables(), budget)
         return type(self)(
             self.n + other.n,
             self.skipped + other.skipped,
@@ -112,12 +116,7 @@ class ValueSums(BudgetedState, SummableState):
             added_sums(self.squares, other.squares),
             Column(np.minimum(self.lowest.values, other.lowest.values)),
             Column(np.maximum(self.highest.values, other.highest.values)),
-            *_fields_of(
-                [
-                    mine.joined_within(theirs, max(level, other_level), budget)
-                    for (level, mine), (other_level, theirs) in pairs
-                ]
-            ),
+            *_fields_of(tables),
         )
 
     @classmethod
@@ -239,18 +238,14 @@ def _extremes(values: Floats) -> tuple[np.uint64, np.uint64]:
     return low, high
 
 
-def _table(values: Floats, weights: FixedPoint | None, budget: int | None) -> tuple[int, Cells]:
+def _table(values: Floats, weights: FixedPoint | None, budget: int | None) -> LeveledCells:
     if not len(values):
         return 0, Cells.none()
     every = np.ones(len(values), dtype=bool)
     return Cells.none().with_rows_within(values, "real", every, weights, 0, budget)
 
 
-def _fields_of(
-    tables: Sequence[tuple[int, Cells]],
-) -> tuple[Column, Column, Column, Column, FixedPoint]:
+def _fields_of(tables: Iterable[LeveledCells]) -> tuple[Column, Column, Column, Column, FixedPoint]:
     """Make the fields of the tables."""
-    levels = np.array([level for level, _ in tables], dtype=np.int64)
-    sizes = np.array([len(cells) for _, cells in tables], dtype=np.int64)
-    every = Cells.concatenated([cells for _, cells in tables] or [Cells.none()])
-    return Column(levels), Column(sizes), Column(every.lo), Column(every.hi), every.pos
+    levels, sizes, cells = columns_of(tables)
+    return levels, sizes, Column(cells.lo), Column(cells.hi), cells.pos
