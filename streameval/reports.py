@@ -401,7 +401,7 @@ def _with_metrics(described: _Described, metrics: Sequence[MetricName], level: f
         heading = row.heading if row is not None and metric.of is None else ""
         if isinstance(reading, Reading) and not (heading and name in rows):
             rows[str(metric)] = Row(heading or str(MetricName(name, metric.of)), reading)
-    return attrs.evolve(described, description=attrs.evolve(described.description, rows=rows))
+    return attrs.evolve(described, description=described.description._replace(rows=rows))
 
 
 def _reading_of(

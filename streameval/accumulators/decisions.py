@@ -68,7 +68,7 @@ _SHORT_ROW = 64  # scores
 _BLOCK = 2**17  # scores in a block: with what is made from them they stay in the L2 cache
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Decided:
     """A batch that has been read over a fixed set of classes.
 

@@ -361,7 +361,7 @@ ROWS_A_GROUP = 2**9
 """Up to how many rows of a group its fixed cost exceeds that of exact sums of cells."""
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class LooseRows:
     """How the rows of a class are counted without an accumulator of it.
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, NoReturn, TextIO, cast
 
-from streameval.cli.arguments import argument_parser, former_names
+from streameval.cli.arguments import COMMANDS, argument_parser, former_names
 from streameval.cli.errors import (
     BAD_DATA,
     INTERRUPTED,
@@ -44,7 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     int
         The exit code.
     """
-    parse = functools.partial(_parser().parse_args, argv)
+    words = sys.argv[1:] if argv is None else argv
+    parse = functools.partial(_parser(words).parse_args, words)
     given = log_format = None
     try:
         arguments = vars(parse())
@@ -54,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit:  # after the help or the version
         return OK
     except StreamevalError as error:
-        text = _with_former_names(error_text(error), sys.argv[1:] if argv is None else argv)
+        text = _with_former_names(error_text(error), words)
         outcome = CommandOutput("", (Note("error", text),), exit_code(error))
         if outcome.code == USAGE:  # before anything is followed
             log_format = given
@@ -69,10 +70,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     return BAD_DATA if trouble else outcome.code
 
 
+def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+    """Return a parser with the options of the commands that the words may name."""
+    return _parser_of(frozenset(COMMANDS.keys() & {*words}))
+
+
 @functools.cache
-def _parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands once per process: this takes longer than most commands."""
-    return argument_parser()
+def _parser_of(names: frozenset[str]) -> argparse.ArgumentParser:
+    """Build a parser once per process: with all options, this takes longer than most commands."""
+    return argument_parser(names)
 
 
 def _outcome(
@@ -127,7 +133,7 @@ _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 
 def _with_former_names(message: str, args: Sequence[str]) -> str:
     """Add to the name of an option the former one, if that was typed."""
-    for shown, typed in former_names(_parser(), args):
+    for shown, typed in former_names(_parser(args), args):
         message = re.sub(rf"{shown}(?![\w-])", f"{shown} (typed as {typed})", message, count=1)
     return message
 

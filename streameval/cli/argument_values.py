@@ -72,7 +72,7 @@ EVERY = "*"
 ClassesOption = int | tuple[str, ...] | Literal["auto"]
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class By:
     """The column, or columns, whose values are evaluated one by one.
 

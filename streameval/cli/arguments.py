@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from itertools import chain, pairwise
 from typing import Any, NoReturn, cast
 
@@ -166,7 +166,7 @@ class _Version(argparse.Action):
         parser.exit()
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Subcommand:
     """A command, and the classes that declare its options.
 
@@ -310,8 +310,8 @@ COMMANDS = {
 """Every command, in the order of the help."""
 
 
-def argument_parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands."""
+def argument_parser(words: Container[str] = COMMANDS) -> argparse.ArgumentParser:
+    """Build the parser of all commands, with the options of those that the words name."""
     parser = _parser(_Parser, prog="streameval", description=_DESCRIPTION, epilog=_EPILOG)
     unset = argparse.SUPPRESS
     parser.add_argument("--version", action=_Version, nargs=0, default=unset, help=_VERSION_HELP)
@@ -319,7 +319,8 @@ def argument_parser() -> argparse.ArgumentParser:
     for name, command in COMMANDS.items():
         about = {"description": command.description, "epilog": command.epilog}
         made = _parser(commands.add_parser, name, help=command.summary, **about)
-        _add_options(made, name, command)
+        if name in words:
+            _add_options(made, name, command)
     for one in (parser, *commands.choices.values()):
         cast("_Parser", one).siblings = cast("dict[str, _Parser]", commands.choices)
     return parser
@@ -453,11 +454,8 @@ class _Parser(argparse.ArgumentParser):
 
     def _suggestion(self, name: str) -> str:
         """Suggest a similar option, or name the commands that have it."""
-        others = [
-            command
-            for command, parser in self.siblings.items()
-            if name in parser._option_string_actions
-        ]
+        siblings = cast("_Parser", argument_parser()).siblings
+        others = [one for one in siblings if name in siblings[one]._option_string_actions]
         ours = f"--{our_name(name.removeprefix('--')).replace('_', '-')}"
         is_known = not others and ours in self._option_string_actions
         close = ours if is_known else next(iter(closest(name, self._option_string_actions)), "")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import closing, suppress
-from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -19,7 +18,6 @@ from streameval.cli.eval_checks import (
     source_of,
     total_size,
 )
-from streameval.cli.eval_comparison import compared, systems_of
 from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, split
 from streameval.cli.options import Options
 from streameval.cli.outcome import Findings, evidence_of, reported
@@ -32,6 +30,8 @@ from streameval.io.streams import writing_temporary_file
 from streameval.runs.processes import Team, n_cpus
 
 if TYPE_CHECKING:
+    from tempfile import SpooledTemporaryFile
+
     from streameval.results.windowed import WindowedResult
     from streameval.runs.slices import Slices
 
@@ -54,6 +54,8 @@ def evaluate(options: Options) -> CommandOutput:
     check_output(options)
     n_jobs = n_cpus() if options.jobs == "auto" else options.jobs
     if options.compare or (options.versus is not None and task == "ranking"):
+        from streameval.cli.eval_comparison import compared, systems_of  # noqa: PLC0415 (of --compare)
+
         systems = systems_of(options)
         with Team(n_jobs - 1) as team:
             team.start_for(total_size(options.files))
@@ -134,11 +136,7 @@ class Spool:
     Reading closes it, and so does an exception inside the block.
     """
 
-    def __init__(self) -> None:
-        # Newlines and lone surrogates come out as they went in.
-        self._file = SpooledTemporaryFile(  # noqa: SIM115 - read after the block
-            _IN_MEMORY, "w+", encoding="utf-8", errors="surrogatepass", newline=""
-        )
+    _file: SpooledTemporaryFile[str] | None = None
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -146,7 +144,7 @@ class Spool:
 
     def __exit__(self, raised: object, *exception: object) -> None:
         """Discard the text after an exception."""
-        if raised is not None:
+        if raised is not None and self._file is not None:
             self._file.close()
 
     def write(self, text: str) -> None:
@@ -157,12 +155,24 @@ class Spool:
         BadDataError
             If the disk is full.
         """
-        with writing_temporary_file():
-            self._file.write(text)
+        if text:
+            with writing_temporary_file():
+                self._opened().write(text)
 
     def read(self) -> Iterator[str]:
         """Yield all text in pieces, once."""
-        with self._file as file:
-            file.seek(0)
-            while piece := file.read(_PIECE):
-                yield piece
+        if self._file is not None:
+            with self._file as file:
+                file.seek(0)
+                while piece := file.read(_PIECE):
+                    yield piece
+
+    def _opened(self) -> SpooledTemporaryFile[str]:
+        from tempfile import SpooledTemporaryFile  # noqa: PLC0415 (most tasks print no rows)
+
+        if self._file is None:
+            # Newlines and lone surrogates come out as they went in.
+            self._file = SpooledTemporaryFile(  # noqa: SIM115 - read after the block
+                _IN_MEMORY, "w+", encoding="utf-8", errors="surrogatepass", newline=""
+            )
+        return self._file

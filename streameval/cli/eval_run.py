@@ -53,7 +53,7 @@ def gathered_if_scattered(source: BlockSource, count: Callable[[], CountedT]) ->
         return count()
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class CountedFiles:
     """What a run counted: the accumulators of all rows and of slices, and what to say of them."""
 
@@ -68,7 +68,7 @@ class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read aga
     """The states of all values of a column take more memory than they may."""
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class EvalRun:
     """One reading of files, which counts them as the options ask.
 

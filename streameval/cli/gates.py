@@ -34,7 +34,7 @@ _MAX_TIMES = 100  # as many rows as somebody may get
 _KIND = re.compile(r"(.+),\s*(\w+)\s*", re.DOTALL)  # not of a metric, which would end in a bracket
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Gate:
     """A bound on a metric, or on what compares the metric of slices.
 
@@ -156,7 +156,7 @@ _EQUAL = 4 * 2.0**-52
 """Numbers that differ by less than this share of the larger one count as equal."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Worsening:
     """A change for the worse.
 

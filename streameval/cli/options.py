@@ -54,7 +54,7 @@ def tasks_text(tasks: Sequence[str]) -> str:
     return f"{tasks[0]} (default), {', '.join(tasks[1:])}"
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Option:
     """How an option is typed, and what the help says of it.
 

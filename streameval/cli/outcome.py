@@ -85,7 +85,7 @@ def _entry(one: Evidence) -> dict[str, Any]:
     }
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Findings:
     """A result, and the texts around it.
 

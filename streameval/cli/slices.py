@@ -100,7 +100,7 @@ def slice_names(slices: Slices, values: Iterable[Any]) -> str:
 _WORST_OF_EACH = 3
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Arrangement:
     """The slices to show, in order.
 

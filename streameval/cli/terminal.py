@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -27,7 +26,7 @@ _COLOURS = {
 }
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Note:
     """One line for the user.
 
@@ -53,7 +52,7 @@ ENDS = ("once", "check", "init")
 _QUIET = ("note", "passed", "warning", "info")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class CommandOutput:
     """The output of a command that has finished.
 
@@ -95,7 +94,13 @@ def is_live(stream: TextIO) -> bool:
 
 def width_of(stream: TextIO) -> int | None:
     """Return the width of a terminal; None for a file or a pipe."""
-    return shutil.get_terminal_size().columns if stream.isatty() else None
+    return _columns() if stream.isatty() else None
+
+
+def _columns() -> int:
+    import shutil  # noqa: PLC0415 (slow to import, and only of terminals)
+
+    return shutil.get_terminal_size().columns
 
 
 def has_colour(stream: TextIO) -> bool:
@@ -215,8 +220,7 @@ class ProgressLine:
 
     def _draw(self, line: str) -> None:
         assert self._stream is not None  # noqa: S101 - for the type checker
-        columns = shutil.get_terminal_size().columns
-        self._stream.write(f"\r{line[: columns - 1]}\x1b[K")
+        self._stream.write(f"\r{line[: _columns() - 1]}\x1b[K")
         self._stream.flush()
 
     def _line(self, seconds: float) -> str:

@@ -19,7 +19,7 @@ from streameval.inputs.coded import CodedTexts
 CountedT = TypeVar("CountedT")
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class WeightedRows:
     """The rows of a batch that have weight, where some have none.
 

@@ -27,7 +27,7 @@ Field = tuple[str, FieldType]
 _ARRAYS = (np.ndarray, CodedTexts)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Parsed:
     """What a block holds.
 
@@ -205,7 +205,7 @@ class Block(Protocol):
         ...
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Emptied:
     """A block of a file that can be read again, without its bytes.
 

@@ -28,7 +28,7 @@ _SHORT_CELL = 2**6
 _SPECIAL = (b"\r", b"\0")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class PlainRows:
     """Rows with one cell for each column, without blank lines.
 

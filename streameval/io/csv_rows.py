@@ -65,7 +65,7 @@ _DELIMITERS: dict[str, tuple[object, ...]] = {
 }
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class CsvBlock:
     """Whole rows of a table of text, and the header of its file.
 
@@ -232,7 +232,7 @@ class CsvBlock:
         return f"the {self.top} has {len(self.header)} cells, and this row has {len(row)}"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class CsvLayout:
     """How the rows of a table of text are cut, and what its columns are called.
 

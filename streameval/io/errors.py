@@ -23,7 +23,7 @@ class RepeatedQueryError(BadDataError):
     """A query is in two files, as in the runs of two systems."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class BadRow:
     """One row that cannot be counted.
 

@@ -42,7 +42,7 @@ class Layout(Protocol):
         ...
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Format:
     """A format of files.
 

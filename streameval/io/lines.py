@@ -22,7 +22,7 @@ BYTE_ORDER_MARK = codecs.BOM_UTF8
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Piece:
     """Some whole lines of a file.
 

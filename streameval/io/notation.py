@@ -41,7 +41,7 @@ OPTION = re.compile(r"\((--[^)]*) reads ")
 """Finds the option that `advice` names."""
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class Notation:
     """What the cells of a table mean where they differ from Python's.
 
@@ -255,7 +255,7 @@ class TableOptions(TypedDict, total=False):
     encoding: str | None
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Dialect:
     """The parts of a table's format that the user has set.
 

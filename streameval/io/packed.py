@@ -67,7 +67,7 @@ class _Decompressor(Protocol):
         ...
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Packing:
     """A format of packed data.
 
@@ -233,7 +233,7 @@ class _Unwrapped:
         return head or self._unpacked.read1(size)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _File:
     """The file interface that pyarrow needs."""
 

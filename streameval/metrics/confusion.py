@@ -33,7 +33,7 @@ MeanOver = Literal["macro", "micro", "weighted"]
 _STEP = 1e-100
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False, slots=False, repr=False)
 class ClassOutcomes(Cached):
     """One-vs-rest outcomes of each of K classes, as sums of weights.
 
@@ -117,7 +117,7 @@ class ClassMetric(abc.ABC):
         return float(above / below if below > 0 else zero_division)
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Ratio(ClassMetric):
     """A metric that divides one weighted sum of outcomes by another.
 
@@ -139,7 +139,7 @@ class Ratio(ClassMetric):
         return np.array(self.numerator)[:, None], np.array(self.denominator)[:, None]
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Quotient(ClassMetric):
     """A metric that divides two functions of the outcomes, which may be nonlinear.
 

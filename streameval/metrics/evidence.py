@@ -39,7 +39,7 @@ _MAX_SUMMED = 2**40  # discordant pairs; summing a tail of these takes at most a
 _CHUNK = 2**16
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Limit:
     """The limit of a metric: at least a floor, or at most a ceiling.
 
@@ -122,7 +122,7 @@ class Statistic(ABC):
 
 
 @final
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Share(Statistic):
     """A sequence of draws in [0, 1]: hits and misses, or parts of both.
 
@@ -179,7 +179,7 @@ class Share(Statistic):
 
 
 @final
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Mean(Statistic):
     """Draws of at least 0, known by their sum and their sum of squares.
 
@@ -250,7 +250,7 @@ class Mean(Statistic):
 
 
 @final
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Area(Statistic):
     """An area under the ROC curve and its variance, treated as normal.
 
@@ -395,7 +395,7 @@ def mixed(log_sums: Floats) -> Floats:
 
 
 @final
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Detector:
     """The running sums of the e-detector, pane by pane.
 

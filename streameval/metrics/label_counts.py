@@ -34,7 +34,7 @@ ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts
 _AVERAGES = ("binary", "macro", "micro", "weighted", "samples", None)
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class LabelCounts(Cached):
     """A state of counts and its options: the source of every metric."""
 
@@ -304,7 +304,7 @@ def _zero_division(value: Any) -> float:
     return number
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Averaging:
     """How a metric of each class becomes one number.
 

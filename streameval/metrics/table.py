@@ -35,7 +35,7 @@ _FORM = re.compile(
 """What other libraries put before and after the name of a metric, as in ``binary_f1_score``."""
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Reading:
     """The value of a metric, and its uncertainty.
 
@@ -93,7 +93,7 @@ class Reading:
 Samples = Literal["independent", "alike", "paired"]
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class Change:
     """A metric before and after.
 
@@ -186,7 +186,7 @@ def _nothing(result: Any) -> str:  # noqa: ARG001 - of any result
     return ""
 
 
-@attrs.frozen(kw_only=True, eq=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False)
 class Metric:
     """The definition of one metric, and how it is shown.
 

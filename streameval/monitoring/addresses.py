@@ -21,7 +21,7 @@ _ADDRESS = re.compile(
 _HOST = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s:/\[\]@]+))(?::\d{1,5})?")
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Hosts:
     """The host names that a request may use."""
 

@@ -7,9 +7,8 @@ type side by side: their pictures have equal titles.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
-import attrs
 import numpy as np
 
 from streameval.exact.array_types import Array, Floats, Ints
@@ -32,8 +31,7 @@ def thinned(x: Floats, y: Floats, limit: int) -> Line:
     return x[kept], y[kept]
 
 
-@attrs.frozen
-class Row:
+class Row(NamedTuple):
     """A number in the table of a page.
 
     Parameters
@@ -57,8 +55,7 @@ class Row:
     better: str = ""
 
 
-@attrs.frozen(eq=False)
-class ByClass:
+class ByClass(NamedTuple):
     """The numbers of each class, group or other item.
 
     Parameters
@@ -90,8 +87,7 @@ class ByClass:
     drawn: tuple[str, ...] = ()
 
 
-@attrs.frozen(eq=False)
-class Matrix:
+class Matrix(NamedTuple):
     """A confusion matrix, rows truth and columns prediction."""
 
     labels: Sequence[Any]
@@ -105,8 +101,7 @@ class Matrix:
         return shares
 
 
-@attrs.frozen(eq=False)
-class BandedLine:
+class BandedLine(NamedTuple):
     """A curve, and the band that contains the exact curve.
 
     Parameters
@@ -132,8 +127,7 @@ LEFT, LOW = 0.05, 0.3
 """Where the values on the left end, and how high others are if the axis ends with them."""
 
 
-@attrs.frozen
-class Curves:
+class Curves(NamedTuple):
     """What the lines show: names of the axes, and the area that summarizes a line.
 
     Parameters
@@ -164,8 +158,7 @@ class Curves:
     is_fitted: bool = False
 
 
-@attrs.frozen(eq=False)
-class Lines:
+class Lines(NamedTuple):
     """Lines of one state, by name if they are curves of classes.
 
     Parameters
@@ -183,8 +176,7 @@ class Lines:
     of: int = 0
 
 
-@attrs.frozen(eq=False)
-class Reliability:
+class Reliability(NamedTuple):
     """Predictions and labels by bin of the prediction.
 
     Parameters
@@ -215,8 +207,7 @@ class Reliability:
         return min(1.0, 1.05 * float(max(self.predicted.max(), self.observed.max())))
 
 
-@attrs.frozen(eq=False)
-class ScoreShares:
+class ScoreShares(NamedTuple):
     """Where the scores of each class lie.
 
     Parameters
@@ -232,16 +223,14 @@ class ScoreShares:
     negatives: Floats
 
 
-@attrs.frozen(eq=False)
-class Spread:
+class Spread(NamedTuple):
     """The AUCs of the groups where they are defined, and their mean."""
 
     areas: Floats
     mean: float
 
 
-@attrs.frozen(eq=False)
-class Dots:
+class Dots(NamedTuple):
     """Numbers on one axis, by name, with a common title."""
 
     title: str
@@ -249,8 +238,7 @@ class Dots:
     readings: Mapping[str, Reading]
 
 
-@attrs.frozen(eq=False)
-class PanePoint:
+class PanePoint(NamedTuple):
     """A metric in one span of time.
 
     Parameters
@@ -273,8 +261,7 @@ class PanePoint:
     is_open: bool = False
 
 
-@attrs.frozen(eq=False)
-class TimeLine:
+class TimeLine(NamedTuple):
     """A metric over time, of all rows or of a slice.
 
     Parameters
@@ -322,8 +309,7 @@ def _ends(pairs: Sequence[Interval]) -> tuple[Floats, Floats]:
     return ends[:, 0], ends[:, 1]
 
 
-@attrs.frozen
-class Limits:
+class Limits(NamedTuple):
     """What limits the numbers, in sentences."""
 
     sentences: tuple[str, ...]
@@ -332,20 +318,19 @@ class Limits:
 Figure = Lines | Reliability | ScoreShares | Spread | Dots | Matrix | Limits
 
 
-@attrs.frozen(kw_only=True, eq=False)
-class PageContent:
+class PageContent(NamedTuple):
     """The content of a page about a result.
 
     Parameters
     ----------
     heading : str
         The task.
+    rows : mapping from name to Row
+        The metrics.
     common_heading : str
         The heading of several results whose headings differ.
     title : str
         Above the table of metrics.
-    rows : mapping from name to Row
-        The metrics.
     headline : sequence of str
         The names of the first ones to read.
     caption, common_caption : str
@@ -361,9 +346,9 @@ class PageContent:
     """
 
     heading: str
+    rows: Mapping[str, Row]
     common_heading: str = ""
     title: str = "Metrics"
-    rows: Mapping[str, Row]
     headline: Sequence[str] = ()
     caption: str = ""
     common_caption: str = ""

@@ -75,7 +75,7 @@ def share_bars(shares: Iterable[float]) -> SheetColumn:
     return SheetColumn(["", *cells], is_left=True, is_drawn=True)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class SheetColumn:
     """A heading and a cell for each line.
 
@@ -127,7 +127,7 @@ class SheetColumn:
         return [blank + cell for cell, blank in zip(cells, blanks, strict=True)]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ItemLines:
     """The lines of a table of items: the first ones, how many more there are, and means.
 
@@ -160,7 +160,7 @@ class ItemLines:
         return SheetColumn([heading, *cells[:shown], *gap, *cells[shown:]], width=width)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Grid:
     """A table.
 
@@ -186,7 +186,7 @@ class Grid:
         return [one for one in every if not one.is_drawn and _holds_anything(one)]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Section:
     """A sheet within a sheet, under a title."""
 

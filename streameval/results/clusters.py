@@ -18,7 +18,7 @@ from streameval.metrics.intervals import hull, jackknife_interval, jackknife_var
 from streameval.render.text import plural
 
 
-@attrs.frozen(slots=False)
+@attrs.frozen(slots=False, repr=False)
 class Clusters(Cached):
     """The groups of clusters behind a result, and the intervals that follow from them.
 

@@ -58,7 +58,7 @@ def over_leaves(make: type[Any]) -> Callable[[CallableT], CallableT]:
     return over_own
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class MemberAxis:
     """The results that a class of results consists of: members, slices or panes.
 
@@ -573,7 +573,7 @@ class ReadResult(Cached, Comparable):
         return clusters.interval(value, asked.of, limits, z, of_rows)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Asked:
     """What a name asks for, which is all that reading it takes.
 

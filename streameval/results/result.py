@@ -82,7 +82,7 @@ def metric_lines(result: Result, level: float, max_classes: int) -> Sheet:  # no
     return [report.sizes(result), reading_grid(shown, level, caption=report.remark(result))]
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class PlotRequest:
     """What `plot` was called with, of which each picture reads what it needs."""
 
@@ -109,7 +109,7 @@ def draw_metrics(
     return plots.dots(readings, request.ax, across="", title=title, label=request.label)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Report:
     """What the report of a class of results says.
 

@@ -19,7 +19,7 @@ from streameval.results.reading import Asked
 from streameval.results.result import Result
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Search:
     """A metric of every slice that has enough examples.
 

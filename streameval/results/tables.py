@@ -26,7 +26,7 @@ Shape = Literal["long", "wide"]
 _ENDS = "interval_low", "interval_high"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Readings:
     """The readings of a metric, one for each item, as columns.
 
@@ -72,7 +72,7 @@ class Readings:
         return {f"{of}{end}": [pair and pair[i] for pair in pairs] for i, end in enumerate(_ENDS)}
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class TablePart:
     """Rows of a table, as columns.
 
@@ -103,7 +103,7 @@ class TablePart:
         return {name: _of_one_type(column) for name, column in columns.items()}
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, repr=False)
 class Form:
     """What the columns of a table hold.
 
@@ -122,7 +122,7 @@ class Form:
     shape: str = "long"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class PerItem:
     """The items that a class of results has, such as the classes of a confusion matrix.
 
@@ -168,7 +168,7 @@ class PerItem:
         return {f"per_{self.per}": every}
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class ItemAxis:
     """The items of a result: what names each, and the readings of each metric.
 

@@ -270,7 +270,7 @@ class WindowedResult(CollectionResult):
             raise InvalidInputError("needs a pane with rows", argument="plot")
         lines = self.every_line(parse_metric(names[0]), request.level)
         if request.label is not None:
-            lines[0] = attrs.evolve(lines[0], name=request.label)
+            lines[0] = lines[0]._replace(name=request.label)
         heading = self.whole.result.heading(names[0])
         return plots.time_lines(request.ax, heading, lines, request.level)
 

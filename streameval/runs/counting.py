@@ -43,7 +43,7 @@ def _finish(accumulator: Any) -> Iterable[str]:  # noqa: ARG001 - all is done
     return ()
 
 
-@attrs.frozen
+@attrs.frozen(repr=False)
 class RowShare:
     """A share of all rows.
 
@@ -64,7 +64,7 @@ class RowShare:
         return 100 * part > Fraction(self.percent) * whole
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class Plan:
     """How blocks are counted; it pickles, so that workers get it with each block.
 
@@ -125,7 +125,7 @@ class Plan:
         )
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class BlockCounts:
     """The counts of one block.
 

@@ -261,7 +261,7 @@ def test_per_query_says_that_there_is_no_room(call, lists, monkeypatch):
         def write(self, text):
             raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(command, "SpooledTemporaryFile", Full)
+    monkeypatch.setattr(tempfile, "SpooledTemporaryFile", Full)
     done = call("eval", lists, *QUERIES)
     message = "a temporary file cannot be written: no space left on device."
     assert (done.code, done.err) == (5, f"streameval: error: {message}\n")

@@ -64,7 +64,7 @@ GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is ({} --classes lists mixed labels)"
 
 
-@attrs.frozen
+@attrs.frozen(eq=False, repr=False)
 class TaskColumns:
     """The columns of truth and prediction, and a typical row.
 
