@@ -10,7 +10,7 @@ import numpy as np
 from streameval.accumulators.base import Accumulator, Arrays, merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import groups_of_clusters
-from streameval.accumulators.grouping import Grouping
+from streameval.accumulators.grouping import Grouping, with_inner
 from streameval.accumulators.sealed import FlatGroups, FlatLeaves
 from streameval.configs.collection import CollectionConfig
 from streameval.configs.inner import Inner
@@ -90,7 +90,7 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
     _within = (Collection,)
 
     def __init__(self, accumulator: Accumulator[Any, Any], by: str, groups: int = 64) -> None:
-        self._configure(locals())
+        self._configure(with_inner(locals()))
 
     def update(self, *arrays: Any, by: Any = None, partial: bool = False, **optional: Any) -> Self:
         """Count one batch.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ClassVar
 from weakref import WeakKeyDictionary, ref
@@ -42,8 +41,8 @@ class NoOptions:
 
 
 @attrs.frozen(eq=False, repr=False)
-class Definition(ABC):
-    """The parts of a class of accumulators: of this library, or of somebody else's code.
+class Definition:
+    """The parts of a class of accumulators, of this library: its options and states are trusted.
 
     Parameters
     ----------
@@ -61,6 +60,10 @@ class Definition(ABC):
     ----------
     known : dict
         The options of some headers that have been read, and were in canonical form.
+    shared : mapping
+        The options in use, so that accumulators with equal ones share one object.
+    written : mapping
+        The settings of options in use, as a header has them.
     is_open : bool
         Whether the class is not one of this library.
     errors : tuple of types
@@ -73,53 +76,65 @@ class Definition(ABC):
     state: Callable[[Any], type[Any]] | type[Any] | None
     signature: inspect.Signature
     known: dict[bytes, Any] = attrs.field(init=False, factory=dict)
+    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(init=False, factory=WeakKeyDictionary)
+    written: WeakKeyDictionary[Any, str] = attrs.field(init=False, factory=WeakKeyDictionary)
 
-    is_open: ClassVar[bool]
-    errors: ClassVar[tuple[type[Exception], ...]]
+    is_open: ClassVar[bool] = False
+    errors: ClassVar[tuple[type[Exception], ...]] = READ_ERRORS
 
     @staticmethod
     def of(owner: Any, type_id: int, name: str, config: type[Any] | None, state: Any) -> Definition:
         """Check the definition of a class, or raise TypeError."""
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
-        kind = _Foreign if type_id >= FIRST_OPEN_ID else _Own
+        kind = _Foreign if type_id >= FIRST_OPEN_ID else Definition
         made = kind(type_id, name, NoOptions if config is None else config, state, signature)
         made.check_class(owner)
         return made
 
     def check_class(self, owner: Any) -> None:  # noqa: ARG002 - for subclasses
-        """Check that readers of the bytes can fill in what is omitted."""
-        _check_defaults(self.config)
+        """Check that readers of the bytes can fill in the options that are omitted."""
+        config: Any = self.config
+        for name, default in omitted_defaults(config).items():
+            if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+                raise TypeError(
+                    f"`{name}` of {config.__name__} needs a constant default to be omitted."
+                )
 
-    def state_of(self, config: Any) -> Any:  # noqa: ARG002 - for subclasses
+    def state_of(self, config: Any) -> Any:
         """Find the class of the states of a configuration."""
-        return self.state
+        state: Any = self.state
+        return state if state is None or isinstance(state, type) else state(config)
 
-    @abstractmethod
     def make_config(self, options: dict[str, Any]) -> Any:
-        """Make a configuration of checked options."""
+        """Check the options and make a configuration of them."""
+        config: Any = self.config
+        return config.of(**options)
 
-    @abstractmethod
     def share(self, config: Any) -> Any:
         """Return the shared object of equal options, which makes comparisons fast."""
+        held = self.shared.get(config)
+        found = None if held is None else held()
+        if found is None:
+            self.shared[config] = ref(config)
+            return config
+        return found
 
-    @abstractmethod
     def check_written(self, config: Any) -> None:
         """Raise InvalidInputError unless options are read as they are written."""
 
-    @abstractmethod
     def check_state(self, state: Any) -> None:
         """Raise TypeError unless a state can be read once it is written."""
 
-    @abstractmethod
     def check_fields(self, fields: dict[str, Any]) -> None:
         """Refuse fields that `make_state` cannot be given, beyond their types."""
 
     def settings(self, config: Any) -> str:
-        """Write options as a header has them."""
-        from streameval.states.codec import settings_json  # noqa: PLC0415 (for bytes alone)
-
-        return settings_json(written_values(config))
+        """Write options as a header has them, once for each shared object."""
+        found = self.written.get(config)
+        if found is None:
+            found = self.written[config] = _settings(config)
+        return found
 
     def read_config(self, parts: EncodedParts) -> Any:
         """Make the configuration that a header describes."""
@@ -159,60 +174,6 @@ class Definition(ABC):
 
 
 @attrs.frozen(eq=False, repr=False)
-class _Own(Definition):
-    """A class of this library: its options and states are correct, and options are shared.
-
-    Attributes
-    ----------
-    shared : mapping
-        The options in use, so that accumulators with equal ones share one object.
-    written : mapping
-        The settings of options in use, as a header has them.
-    """
-
-    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(init=False, factory=WeakKeyDictionary)
-    written: WeakKeyDictionary[Any, str] = attrs.field(init=False, factory=WeakKeyDictionary)
-
-    is_open = False
-    errors = READ_ERRORS
-
-    def state_of(self, config: Any) -> Any:
-        """Return the class of states, which options may choose."""
-        state: Any = self.state
-        return state if state is None or isinstance(state, type) else state(config)
-
-    def make_config(self, options: dict[str, Any]) -> Any:
-        """Check the options and make a configuration of them."""
-        config: Any = self.config
-        return config.of(**options)
-
-    def share(self, config: Any) -> Any:
-        """Return the object that equal options share."""
-        held = self.shared.get(config)
-        found = None if held is None else held()
-        if found is None:
-            self.shared[config] = ref(config)
-            return config
-        return found
-
-    def check_written(self, config: Any) -> None:
-        """Trust the options, which were checked when they were made."""
-
-    def check_state(self, state: Any) -> None:
-        """Trust the state."""
-
-    def check_fields(self, fields: dict[str, Any]) -> None:
-        """Leave it to the check of the state."""
-
-    def settings(self, config: Any) -> str:
-        """Write options as a header has them, once for each shared object."""
-        found = self.written.get(config)
-        if found is None:
-            found = self.written[config] = super().settings(config)
-        return found
-
-
-@attrs.frozen(eq=False, repr=False)
 class _Foreign(Definition):
     """A user's class: all is checked, and nothing is expected of its options but their values."""
 
@@ -235,6 +196,10 @@ class _Foreign(Definition):
     def share(self, config: Any) -> Any:
         """Return the options themselves."""
         return config  # it may be unhashable, or equal to one that differs
+
+    def settings(self, config: Any) -> str:
+        """Write options as a header has them, each time."""
+        return _settings(config)
 
     def check_written(self, config: Any) -> None:
         """Raise InvalidInputError unless options are values that bytes keep."""
@@ -267,13 +232,10 @@ class _Foreign(Definition):
         check_values(fields)
 
 
-def _check_defaults(config: Any) -> None:
-    """Check that readers of the bytes can fill in the options that are omitted."""
-    for name, default in omitted_defaults(config).items():
-        if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
-            raise TypeError(
-                f"`{name}` of {config.__name__} needs a constant default to be omitted."
-            )
+def _settings(config: Any) -> str:
+    from streameval.states.codec import settings_json  # noqa: PLC0415 (for bytes alone)
+
+    return settings_json(written_values(config))
 
 
 def _check_state_class(state: Any) -> None:

@@ -62,14 +62,18 @@ _LEVEL_OF: dict[Key, Any] = {
 ConfigT = TypeVar("ConfigT", bound=OuterConfig)
 
 
-def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
-    """Check the accumulator that each group copies: it must have counted nothing."""
+def with_inner(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Check the accumulator that each group copies, among the arguments of a constructor.
+
+    It must have counted nothing.
+    """
+    accumulator, outer = arguments["accumulator"], type(arguments["self"])
     if not isinstance(accumulator, Accumulator):
         given = type(accumulator).__name__
         raise InvalidInputError(f"must be an accumulator, got {given}", argument="accumulator")
-    if accumulator._depth >= depth:
+    if accumulator._depth >= outer._depth:
         raise InvalidInputError(
-            f"cannot be a {type(accumulator).__name__} within a {outer}",
+            f"cannot be a {type(accumulator).__name__} within a {outer.__name__}",
             argument="accumulator",
             remedy="They nest in this order: Windowed, Sliced, Clustered, Collection, any other.",
         )
@@ -79,7 +83,7 @@ def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
             argument="accumulator",
             remedy="Reset it, or give a new one.",
         )
-    return Inner(type(accumulator), accumulator._config)
+    return arguments | {"accumulator": Inner(type(accumulator), accumulator._config)}
 
 
 class Held:
@@ -205,12 +209,6 @@ class Grouping(Accumulator[ConfigT, Any]):
         """Count rows, and the pending rows without a label, into their groups."""
         owners = np.zeros(rows.size, dtype=np.int64)
         return state.joined([state, count_flat(state.inner, rows, owners, 1)])
-
-    def _configure(self, arguments: dict[str, Any]) -> None:
-        """Take the arguments of a constructor as the options; the accumulator must be empty."""
-        given = arguments["accumulator"]
-        inner = read_inner(given, outer=type(self).__name__, depth=self._depth)
-        super()._configure({**arguments, "accumulator": inner})
 
     def reset(self) -> Self:
         """Forget everything counted; the options stay. Returns the accumulator itself."""

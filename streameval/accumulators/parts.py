@@ -426,30 +426,21 @@ Count it again under one id, or give each an id of its own.
         if parts.type_id != cls.type_id:
             raise IncompatibleStateError(f"these bytes hold a {parts.type_name}, not Parts.")
         try:
-            return cls._decode_fields(parts)
+            return cls._read(parts)
         except StreamevalError:
             raise
         except READ_ERRORS as error:
             raise as_corrupt(error) from error
 
     @classmethod
-    def _decode_fields(cls, parts: codec.EncodedParts) -> Self:
+    def _read(cls, parts: codec.EncodedParts) -> Self:
         order = ("ids", "sizes", "digests", "states")
         fields = codec.decode_named(order, parts)
-        expected = {"ids": "text", "sizes": "int64", "digests": "uint64"}
-        require(
-            all(_holds(fields[name], item_type) for name, item_type in expected.items())
-            and isinstance(fields["states"], codec.Nested),
-            "the fields are not those of parts",
-        )
+        ids, sizes, digests, states = (fields[name] for name in order)
+        kinds = tuple(getattr(column, "kind", None) for column in (ids, sizes, digests))
+        is_own = kinds == ("text", "int64", "uint64") and isinstance(states, codec.Nested)
+        require(is_own, "the fields are not those of parts")
         parts.check_header("{}", fields)
-        return cls._of_fields(*(fields[name] for name in order), version=parts.version)
-
-    @classmethod
-    def _of_fields(
-        cls, ids: Column, sizes: Column, digests: Column, states: codec.Nested, *, version: int
-    ) -> Self:
-        """Check fields of the right types, and make what they hold."""
         counts = sizes.values.tolist()
         within = all(0 < count <= len(ids) for count in counts)
         require(within and sum(counts) == len(ids), "the numbers of ids")
@@ -464,12 +455,12 @@ Count it again under one id, or give each an id of its own.
             group = list(itertools.islice(names, count))
             orders = [order_of(name) for name in group]
             require(last is None or last < orders[0], "the order of parts")
-            require(all(itertools.starmap(_is_before, itertools.pairwise(orders))), "the ids")
+            require(all(itertools.starmap(operator.lt, itertools.pairwise(orders))), "the ids")
             require(not any(name in made for name in group), "a part that is in two folds")
             last = orders[0]
             inner = codec.split(data)
             require(inner.type_id != cls.type_id, "parts in parts")
-            require(inner.version == version, "a state of another version")
+            require(inner.version == parts.version, "a state of another version")
             state = read_accumulator(inner)
             try:
                 made._check_alike(group[0], state)
@@ -505,14 +496,6 @@ def _two_states(name: PartId) -> IncompatibleStateError:
         f"cannot merge: part {name!r} has two states",
         remedy="Count it again under one id, or give each an id of its own.",
     )
-
-
-def _is_before(a: Any, b: Any) -> bool:
-    return bool(a < b)
-
-
-def _holds(value: Any, item_type: str) -> bool:
-    return isinstance(value, Column) and value.kind == item_type
 
 
 def _digest(accumulator: Accumulator[Any, Any]) -> bytes:

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection, heaviest
-from streameval.accumulators.grouping import Grouping
+from streameval.accumulators.grouping import Grouping, with_inner
 from streameval.accumulators.sealed import FlatSlices, Sealed, live_in_turn
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError
@@ -90,7 +90,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         values: Sequence[Any] = (),
         max_values: int = 100,
     ) -> None:
-        self._configure(locals())
+        self._configure(with_inner(locals()))
 
     def update(
         self,

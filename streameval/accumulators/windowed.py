@@ -14,7 +14,7 @@ from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.grouped_rows import CODES, TIMES, WEIGHTS, GroupedRows, Key, count_flat
-from streameval.accumulators.grouping import Grouping, Held
+from streameval.accumulators.grouping import Grouping, Held, with_inner
 from streameval.accumulators.panes import (
     Pane,
     Panes,
@@ -121,7 +121,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         offset: Any = 0,
         unit: str | None = None,
     ) -> None:
-        self._configure(locals())
+        self._configure(with_inner(locals()))
 
     def update(
         self,

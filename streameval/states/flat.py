@@ -78,7 +78,7 @@ class _Field:
             numbers = stack.items
             arrays["whole"] = narrowed(numbers.whole.ravel().view(np.uint64))
             if numbers.fraction is not None:
-                is_split = np.repeat(stack.has_fraction, stack.sizes)
+                is_split = np.repeat(stack.has_fraction, stack.lengths)
                 arrays["fraction"] = narrowed(numbers.fraction.ravel()[is_split].view(np.uint64))
         elif type_name == "Column" and stack.forms:
             values = stack.items if base is None else stack.items - base.items
@@ -186,8 +186,7 @@ class _Field:
         stack = Stack(forms, codes, numbers)
         if not widest[0] or all(form[0] for form in forms):
             return stack
-        sizes = np.array([math.prod(form[1]) for form in forms])[codes]
-        has_fraction = np.repeat(stack.has_fraction, sizes)
+        has_fraction = np.repeat(stack.has_fraction, stack.lengths)
         fraction = np.zeros(len(has_fraction), dtype=np.int64)
         fraction[has_fraction] = numbers.fraction
         return Stack(forms, codes, FixedPoint(numbers.whole, fraction))
@@ -580,12 +579,8 @@ def _itself(form: Any) -> Any:
 def _joined(array: str, parts: list[Any]) -> Array:
     if array == "text":
         return np.concatenate([np.zeros(0, dtype=object), *parts])
-    letter = _LETTERS[array]
-    joined = np.concatenate([np.zeros(0, dtype="i8"), *parts]) if letter == "i" else None
-    if joined is None:
-        own = [part.view(np.uint64) for part in parts]
-        joined = np.concatenate([np.zeros(0, dtype="u8"), *own])
-    return narrowed(joined)
+    dtype = np.dtype(f"{_LETTERS[array]}8")
+    return narrowed(np.concatenate([np.zeros(0, dtype), *(part.view(dtype) for part in parts)]))
 
 
 def _names(form: Any) -> tuple[str, ...]:

@@ -113,19 +113,16 @@ class Stack:
             whole = self.items.whole.reshape(len(forms), *forms[0][1])
             yield from (FixedPoint(whole[index, ...]) for index in range(len(forms)))
         elif isinstance(self.items, FixedPoint):
-            yield from _numbers(self.items.whole, self.items.fraction, forms)
+            end, whole, fraction = 0, self.items.whole, self.items.fraction
+            for has_fraction, shape in forms:
+                start, end = end, end + math.prod(shape)
+                own = fraction[start:end] if has_fraction and fraction is not None else None
+                yield FixedPoint(whole[start:end], own).reshape(*shape)
         else:
             end = 0
             for _, size in forms:
                 start, end = end, end + size
                 yield Column(self.items[start:end])
-
-    @property
-    def sizes(self) -> Ints:
-        """The number of items of each state: numbers of any shape."""
-        sizes = np.array([math.prod(form[1]) for form in self.forms], dtype=np.int64)
-        taken: Ints = sizes[self.codes]
-        return taken
 
     def summed(self, sizes: Ints) -> Stack:
         """Add up runs of states, each with at least one: numbers of one shape, or exact sums."""
@@ -158,8 +155,8 @@ class Stack:
 
     @property
     def lengths(self) -> Ints:
-        """The number of items of each state, which must have one dimension."""
-        sizes = [form[1] if isinstance(form[1], int) else form[1][0] for form in self.forms]
+        """The number of items of each state."""
+        sizes = [form[1] if isinstance(form[1], int) else math.prod(form[1]) for form in self.forms]
         lengths: Ints = np.array(sizes, dtype=np.int64)[self.codes]
         return lengths
 
@@ -244,15 +241,6 @@ class StackableState(State):
         """Raise `CorruptStateError` unless examples could have built this state."""
         stacks = {name: Stack.of(value) for name, value in fields_of(self).items()}
         self.check_all(config, stacks)
-
-
-def _numbers(whole: Any, fraction: Any, forms: Sequence[StackForm]) -> Iterator[FixedPoint]:
-    """Split the numbers of several states; only those with fractions keep them."""
-    end = 0
-    for has_fraction, shape in forms:
-        start, end = end, end + math.prod(shape)
-        own = fraction[start:end].reshape(shape) if has_fraction else None
-        yield FixedPoint(whole[start:end].reshape(shape), own)
 
 
 def are_same(one: FixedPoint, other: FixedPoint) -> bool:
