@@ -8,8 +8,10 @@ from types import SimpleNamespace
 import attrs
 import pyarrow as pa
 import pytest
+from cli.ranking_data import qrels_text, run_text
 from pyarrow import parquet
 
+import streameval as se
 from streameval.cli import eval_run, main
 from streameval.io import lines
 from streameval.runs import judged_runs, slices
@@ -105,3 +107,22 @@ def labels(write):
     """A log of 200 rows of three labels, 80 % of them right."""
     rows = [{"id": n, "y_true": n % 3, "y_pred": (n + (n % 5 == 0)) % 3} for n in range(200)]
     return write("labels.jsonl", rows)
+
+
+@pytest.fixture
+def run(folder):
+    """A run, beside its judgments."""
+    (folder / "a.run").write_text(run_text())
+    (folder / "a.qrels").write_text(qrels_text())
+    return "a.run"
+
+
+@pytest.fixture
+def save(folder):
+    """Save a state in the folder, and return its name."""
+
+    def save(name, accumulator):
+        se.save(accumulator, name)
+        return name
+
+    return save

@@ -1,23 +1,19 @@
 """Data that cannot be counted: exit code 3, with file and line."""
 
+import functools
 import gzip
 import json
 import os
 
 import pytest
+from cli import outcome
 from offenders import each
 
 import streameval as se
 from streameval.io import lines
 
 GOOD = '{"y_true": 1, "y_pred": 1}\n'
-
-
-def error_of(done):
-    assert done.code == 3
-    assert done.out == ""
-    (line,) = done.err.splitlines()
-    return line.removeprefix("streameval: error: ")
+error_of = functools.partial(outcome.error_of, code=3)
 
 
 MAYBE_PARTIAL = " and may still be being written; --partial-last-line skip leaves it for next time"

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from cli.outcome import error_of
 from offenders import each
 
 import streameval as se
@@ -12,15 +13,6 @@ from streameval.cli.errors import UsageError
 from streameval.cli.gates import decide, parse_condition
 from streameval.metrics.table import Change, Reading
 from streameval.results.names import MetricName
-
-
-@pytest.fixture
-def save(folder):
-    def save(name, accumulator):
-        se.save(accumulator, name)
-        return name
-
-    return save
 
 
 def right(n_right, n, **options):
@@ -39,12 +31,6 @@ def curve(n, seed, budget=65_536, **options):
 @pytest.fixture
 def pair(save):
     return save("a.state", right(80, 100)), save("b.state", right(70, 100))
-
-
-def error_of(done, code):
-    assert (done.code, done.out) == (code, "")
-    (line,) = done.err.splitlines()
-    return line.removeprefix("streameval: error: ")
 
 
 def verdict(text, before, after, level=0.95):

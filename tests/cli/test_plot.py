@@ -4,6 +4,7 @@ import builtins
 import re
 
 import pytest
+from cli.outcome import error_of, names_in
 from offenders import each
 
 import streameval as se
@@ -53,16 +54,6 @@ def texts(folder, monkeypatch):
         return re.findall(r"<text [^>]*>([^<]+)</text>", (folder / name).read_text())
 
     return texts
-
-
-def names_in(folder):
-    return sorted(path.name for path in folder.iterdir())
-
-
-def error_of(done, code=2):
-    assert (done.code, done.out) == (code, "")
-    (line,) = done.err.splitlines()
-    return line.removeprefix("streameval: error: ")
 
 
 @pytest.mark.slow

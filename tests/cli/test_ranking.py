@@ -20,13 +20,6 @@ DATA = Path(__file__).parents[2] / "docs" / "data"
 MEASURES = ("map", "ndcg@5", "p(rel=2)@5", "rbp(p=0.8,rel=2)", "bpref", "judged@10", "gm_map")
 
 
-@pytest.fixture
-def run(folder):
-    (folder / "a.run").write_text(run_text())
-    (folder / "a.qrels").write_text(qrels_text())
-    return "a.run"
-
-
 def counted(call, *arguments):
     """Count, and return the state and the notes."""
     done = call("eval", *arguments, *RANKING, "-o", "a.state")

@@ -4,6 +4,7 @@ import io
 import json
 
 import pytest
+from cli.outcome import error_of
 from cli.ranking_data import QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 from offenders import each
 
@@ -14,19 +15,6 @@ RANKING = ("--task", "ranking")
 COMPARE = "To compare runs query by query, use --task ranking --compare."
 ONE = {"query": "a", "relevance": 1, "score": 0.5}
 LIST = {"query": "a", "relevance": [1], "score": [0.5]}
-
-
-@pytest.fixture
-def run(folder):
-    (folder / "a.run").write_text(run_text())
-    (folder / "a.qrels").write_text(qrels_text())
-    return "a.run"
-
-
-def error_of(done, code):
-    (line,) = done.err.splitlines()
-    assert (done.code, done.out) == (code, ""), line
-    return line.removeprefix("streameval: error: ")
 
 
 @each(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import pytrec_eval
 from cli.memory import peak_of
-from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
+from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, run_text
 from offenders import each
 
 import streameval as se
@@ -24,13 +24,6 @@ TREC = (
     *("map", "Rprec", "bpref", "recip_rank", "P_5", "P_10", "recall_10", "ndcg", "ndcg_cut_10"),
     *("map_cut_10", "success_1", "set_P", "set_recall", "set_F"),
 )
-
-
-@pytest.fixture
-def run(folder):
-    (folder / "a.run").write_text(run_text())
-    (folder / "a.qrels").write_text(qrels_text())
-    return "a.run"
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 import os
 
 import pytest
+from cli.outcome import error_of, names_in
 from offenders import each
 from report_pages import read, rows, text
 
@@ -17,16 +18,6 @@ def states(folder):
     se.save(se.ConfusionAccumulator().update([1, 1, 1], [1, 1, 0]), "b.state")
     se.save(se.RegressionAccumulator().update([1.0], [2.0]), "fit.state")
     return ["a.state", "b.state", "fit.state"]
-
-
-def error_of(done, code=2):
-    assert (done.code, done.out) == (code, "")
-    (line,) = done.err.splitlines()
-    return line.removeprefix("streameval: error: ")
-
-
-def names_in(folder):
-    return sorted(path.name for path in folder.iterdir())
 
 
 def listed(path):

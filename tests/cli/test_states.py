@@ -13,15 +13,6 @@ from streameval import InvalidInputError
 from streameval.cli.states import computed
 
 
-@pytest.fixture
-def save(folder):
-    def save(name, accumulator):
-        se.save(accumulator, name)
-        return name
-
-    return save
-
-
 def test_show_reports_what_eval_reported(call, labels):
     counted = call("eval", labels, "-o", "a.state")
     shown = call("show", "a.state")

@@ -4,6 +4,7 @@ import argparse
 import inspect
 
 import pytest
+from cli.outcome import error_of
 from offenders import each
 
 import streameval as se
@@ -20,13 +21,6 @@ LISTED = "--classes, the positive one last, such as --classes"
 NEEDED = "--pos-label yes needs the labels listed: add --classes"
 UNLIKE = "--pos-label: none of the first rows has the label"
 THREE = [{"y_true": 1, "y_score": [0.1, 0.2, 0.7]}]
-
-
-def error_of(done):
-    assert done.code == 2
-    assert done.out == ""
-    (line,) = done.err.splitlines()
-    return line.removeprefix("streameval: error: ")
 
 
 @each("option", ["--y-true", "--y-pred", "--y-score", "--sample-weight"])

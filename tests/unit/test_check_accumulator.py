@@ -15,21 +15,16 @@ import pytest
 from win_rate import WinRate
 
 import streameval as se
-from streameval.accumulators import definition
 from streameval.states import Column, FixedPoint, State
 from streameval.testing import LAWS, Trial, check_accumulator
 from streameval.testing.trial import scribble
+
+pytestmark = pytest.mark.usefixtures("own_registry")
 
 BATCHES = [
     (np.arange(59) / 59, np.arange(59) % 4 / 2),
     {"x": np.array([0.6, 0.4]), "sample_weight": np.array([1, 2])},
 ]
-
-
-@pytest.fixture(autouse=True)
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the classes of a test after it."""
-    monkeypatch.setattr(definition, "_open", dict(definition._open))
 
 
 def weights_of(x: Any, sample_weight: Any) -> FixedPoint:

@@ -61,35 +61,17 @@ OPTIONS = [
     make("none", {}),
     make("many", {str(number): CM for number in range(MAX_MEMBERS + 1)}),
     make("class", {"a": type(CM)}),
-    make(
-        "slices",
-        {"a": se.Sliced(CM, "city")},
-    ),
+    make("slices", {"a": se.Sliced(CM, "city")}),
     make("number-name", {0: CM}),
     make("empty-name", {"": CM}),
     make("slash", {"a/b": CM}),
     make("surrogate", {"\ud800": CM}),
-    make(
-        "counted",
-        {"a": se.ConfusionAccumulator().update([1], [1])},
-    ),
-    make(
-        "skipped",
-        {"a": se.PRCurveSketch(nan="skip").update([1], [float("nan")])},
-    ),
-    make(
-        "open",
-        {"a": RANK.copy().update([1], [0.5], query=[8], partial=True)},
-    ),
-    make(
-        "long-names",
-        {"a" * MAX_CHARACTERS: CM, "b": CM},
-    ),
+    make("counted", {"a": se.ConfusionAccumulator().update([1], [1])}),
+    make("skipped", {"a": se.PRCurveSketch(nan="skip").update([1], [float("nan")])}),
+    make("open", {"a": RANK.copy().update([1], [0.5], query=[8], partial=True)}),
+    make("long-names", {"a" * MAX_CHARACTERS: CM, "b": CM}),
     make("long-columns", {"a": CM}, {"a": {"y_pred": "b" * MAX_CHARACTERS}}),
-    make(
-        "outer",
-        {"a": se.Sliced(CM, "country")},
-    ),
+    make("outer", {"a": se.Sliced(CM, "country")}),
     Case("deep", wrapped(17)),
 ]
 
@@ -97,23 +79,10 @@ COLUMNS = [
     make("columns-list", CURVES, []),
     make("no-member", CURVES, {"c": {}}),
     make("no-mapping", CURVES, {"cm": "p"}),
-    make(
-        "no-array",
-        *(CURVES, {"cm": {"y_score": "p"}}),
-    ),
-    make(
-        "no-array-inside",
-        *({"a": se.Collection(CURVES)}, {"a": {"p": "q"}}),
-    ),
-    make(
-        "column-name",
-        CURVES,
-        {"cm": {"y_pred": 3}},
-    ),
-    make(
-        "column-empty",
-        *(CURVES, {"cm": {"y_pred": ""}}),
-    ),
+    make("no-array", *(CURVES, {"cm": {"y_score": "p"}})),
+    make("no-array-inside", *({"a": se.Collection(CURVES)}, {"a": {"p": "q"}})),
+    make("column-name", CURVES, {"cm": {"y_pred": 3}}),
+    make("column-empty", *(CURVES, {"cm": {"y_pred": ""}})),
 ]
 
 TABLE = {"y_true": [1], "y_pred": [1], "relevance": [[1]], "score": [[1]]}
@@ -122,55 +91,26 @@ BATCHES = [
     update("alone", {"a": CM}, np.ones(3)),
     update("first", {"a": CM}, None, [1]),
     update("length", {"a": CM}, [[1]]),
-    update(
-        "pair-ranking",
-        *({"a": CM, "r": RANK}, [1], [1]),
-    ),
+    update("pair-ranking", *({"a": CM, "r": RANK}, [1], [1])),
     update("pair-groups", {"g": se.GroupedAUC()}, [1], [1]),
-    update(
-        "column",
-        *(CURVES, {"y_true": [1], "y_pred": [1]}),
-    ),
+    update("column", *(CURVES, {"y_true": [1], "y_pred": [1]})),
     update(
         "renamed",
         *(CURVES, {"y_true": [1], "y_pred": [1], "y_score": [1]}),
         columns={"curve": {"y_score": "p"}},
     ),
     update("no-columns", {"a": CM}, {}),
-    update(
-        "weights-twice",
-        *({"a": CM}, TABLE | {"sample_weight": [1]}),
-        sample_weight=[1],
-    ),
-    update(
-        "weights-ranking",
-        *({"a": CM, "r": RANK}, TABLE),
-        sample_weight=[1],
-    ),
-    update(
-        "value",
-        *(CURVES, [1], [3.5]),
-    ),
+    update("weights-twice", *({"a": CM}, TABLE | {"sample_weight": [1]}), sample_weight=[1]),
+    update("weights-ranking", *({"a": CM, "r": RANK}, TABLE), sample_weight=[1]),
+    update("value", *(CURVES, [1], [3.5])),
 ]
 
 MERGES = [
     merge("names", {"a": CM}, {"b": CM}),
-    merge(
-        "member-kinds",
-        *({"b": CM, "a": CM}, {"b": CM, "a": se.RegressionAccumulator()}),
-    ),
-    merge(
-        "options",
-        *({"a": CM}, {"a": se.ConfusionAccumulator(threshold=0.7)}),
-    ),
-    merge(
-        "columns",
-        *({"a": CM}, {"a": CM}, {"a": {"y_pred": "p"}}),
-    ),
-    Case(
-        "kinds",
-        lambda: se.Collection({"a": CM}).merge(CM),
-    ),
+    merge("member-kinds", *({"b": CM, "a": CM}, {"b": CM, "a": se.RegressionAccumulator()})),
+    merge("options", *({"a": CM}, {"a": se.ConfusionAccumulator(threshold=0.7)})),
+    merge("columns", *({"a": CM}, {"a": CM}, {"a": {"y_pred": "p"}})),
+    Case("kinds", lambda: se.Collection({"a": CM}).merge(CM)),
 ]
 
 CASES = [*OPTIONS, *COLUMNS, *BATCHES, *MERGES]
@@ -178,17 +118,10 @@ OF_MAPPINGS = [
     Case("result", read_in_vain),
     Case("member", lambda: se.Collection(CURVES)["a"]),
     Case(
-        "statistic",
-        lambda: se.Collection({"wins": WinRate()}).compute().statistic("wins/win_rate"),
+        "statistic", lambda: se.Collection({"wins": WinRate()}).compute().statistic("wins/win_rate")
     ),
-    Case(
-        "metric",
-        lambda: se.Collection(CURVES).compute().read("recall"),
-    ),
-    Case(
-        "table",
-        lambda: se.Collection(CURVES).compute().table("group"),
-    ),
+    Case("metric", lambda: se.Collection(CURVES).compute().read("recall")),
+    Case("table", lambda: se.Collection(CURVES).compute().table("group")),
 ]
 """What mappings raise by custom."""
 
@@ -196,14 +129,8 @@ PAIR = SharedBatch.of([1], [1], None)
 WEIGHTED = SharedBatch.of([1], [1], [1])
 RANKED = Member(type(RANK), RANK._config)
 UNNAMED = [
-    Case(
-        "pair",
-        lambda: PAIR.hand_to(se.RankingAccumulator(), RANKED),
-    ),
-    Case(
-        "weights",
-        lambda: WEIGHTED.hand_to(se.RankingAccumulator(), RANKED),
-    ),
+    Case("pair", lambda: PAIR.hand_to(se.RankingAccumulator(), RANKED)),
+    Case("weights", lambda: WEIGHTED.hand_to(se.RankingAccumulator(), RANKED)),
 ]
 """What is raised before the member is named."""
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import matplotlib as mpl
@@ -16,6 +15,8 @@ from offenders import each
 from small_states import SMALL
 
 import streameval as se
+
+pytestmark = pytest.mark.usefixtures("closed_figures")
 
 mpl.use("Agg")
 
@@ -195,13 +196,6 @@ def test_html_of_many_classes_is_cut_and_says_so() -> None:
 @each(("name", "has_intervals"), [("top_k", True), ("met", False)])
 def test_html_has_intervals_of_whole_weights(name: str, has_intervals: bool) -> None:
     assert ("[" in SMALL[name]().compute()._repr_html_()) == has_intervals
-
-
-@pytest.fixture(autouse=True)
-def figures() -> Iterator[None]:
-    """Close the figures of the test."""
-    yield
-    pyplot.close("all")
 
 
 @pytest.mark.slow

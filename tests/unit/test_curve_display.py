@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 import math
 import sys
-from collections.abc import Iterator
 from typing import Any
 from xml.etree import ElementTree
 
@@ -20,6 +19,8 @@ from small_states import EVERY
 
 import streameval as se
 
+pytestmark = pytest.mark.usefixtures("closed_figures")
+
 mpl.use("Agg")
 
 CURVES = ["curve", "coarse_curve", "weighted_curve", "named_curve", "real_curve", "empty_curve"]
@@ -28,13 +29,6 @@ KINDS = ["pr", "roc", "det", "reliability", "score"]
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 ROWS = ([0, 0, 1, 1], [0.125, 0.5, 0.375, 0.75])
-
-
-@pytest.fixture(autouse=True)
-def figures() -> Iterator[None]:
-    """Close the figures of the test."""
-    yield
-    pyplot.close("all")
 
 
 def many(size: int = 5000, *, budget: int | None = None, scores: Any = "probability") -> Any:

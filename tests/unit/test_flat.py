@@ -21,7 +21,6 @@ from small_states import EVERY, ONCE
 from unit.test_hostile_bytes import fuzzed
 
 import streameval as se
-from streameval.accumulators import definition
 from streameval.accumulators.classes import SINGLE_IDS, own_class
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
@@ -415,12 +414,6 @@ def test_reading_keeps_no_hold_on_the_bytes() -> None:
     states = list(flat)
     data[:] = bytes(len(data))
     assert list(read) == states
-
-
-@pytest.fixture
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the classes of a test after it."""
-    monkeypatch.setattr(definition, "_open", dict(definition._open))
 
 
 @attrs.frozen

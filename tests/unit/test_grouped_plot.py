@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib as mpl
@@ -13,13 +12,9 @@ from offenders import each
 
 import streameval as se
 
+pytestmark = pytest.mark.usefixtures("closed_figures")
+
 mpl.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def grouped(budget: int = 10_000, **options: Any) -> se.GroupedCurves:

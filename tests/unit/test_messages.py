@@ -43,12 +43,7 @@ MODULES = [
         "exact.log",
     ),
     *("configs.confusion", "configs.options", "configs.regression"),
-    *(
-        "accumulators.curve",
-        "accumulators.grouped",
-        "accumulators.scored_rows",
-        "configs.curve",
-    ),
+    *("accumulators.curve", "accumulators.grouped", "accumulators.scored_rows", "configs.curve"),
     *("states.curve", "states.grouped", "states.cells", "exact.score_keys", "states.column"),
     *("metrics.points", "metrics.curves", "metrics.average_precision", "metrics.thresholds"),
     *("metrics.delong", "metrics.loss_bounds", "metrics.grouped", "metrics.intervals"),
@@ -188,20 +183,12 @@ ARRAYS = [
     update("set", {1}, [1]),
     update("ragged", [[1], [1, 2]], [1, 1]),
     update("rows", np.array([[1], [1, 2]], object), [1]),
-    update(
-        "traced",
-        [1],
-        Jit(),
-    ),
+    update("traced", [1], Jit()),
     update("tensor", [1], Tensor()),
     update("arrow", [1], Arrow()),
     update("uint64", np.array([2**63], np.uint64), [1]),
     update("nan-label", [np.nan], [1]),
-    update(
-        "half-label",
-        [0.5],
-        [1],
-    ),
+    update("half-label", [0.5], [1]),
     update("large-label", [1e300], [1]),
     update("string-scores", [1], ["a"], from_scores=True),
     update("nan-score", [1], [np.nan]),
@@ -262,26 +249,14 @@ NUMBERS = [
         "number outside the range of a measure",
         lambda: se.RegressionAccumulator(["gamma_deviance"]).update([1, 0], [1, 1]),
     ),
-    Case(
-        "budget without quantiles",
-        lambda: se.RegressionAccumulator(budget=4),
-    ),
-    Case(
-        "too many outputs",
-        lambda: se.RegressionAccumulator(outputs=1025),
-    ),
+    Case("budget without quantiles", lambda: se.RegressionAccumulator(budget=4)),
+    Case("too many outputs", lambda: se.RegressionAccumulator(outputs=1025)),
     Case(
         "an output named as an average",
         lambda: se.RegressionAccumulator(outputs=["lat", "uniform_average"]),
     ),
-    Case(
-        "no outputs",
-        lambda: se.RegressionAccumulator(outputs=[]),
-    ),
-    Case(
-        "measures as a set",
-        lambda: se.RegressionAccumulator({"mape"}),
-    ),
+    Case("no outputs", lambda: se.RegressionAccumulator(outputs=[])),
+    Case("measures as a set", lambda: se.RegressionAccumulator({"mape"})),
     Case(
         "parameter of a measure out of range",
         lambda: se.RegressionAccumulator(["huber"]).compute().huber(0),
@@ -293,22 +268,10 @@ NUMBERS = [
     measure("measure that is no name", 3),
     measure("measure unknown", "mapee"),
     measure("measure twice", "mape", "MAPE"),
-    measure(
-        "measure with brackets",
-        "mape(1)",
-    ),
-    measure(
-        "measure without brackets",
-        "tweedie",
-    ),
-    measure(
-        "measure with other brackets",
-        "huber(a=1)",
-    ),
-    measure(
-        "measure with a wrong number",
-        "tweedie(0.5)",
-    ),
+    measure("measure with brackets", "mape(1)"),
+    measure("measure without brackets", "tweedie"),
+    measure("measure with other brackets", "huber(a=1)"),
+    measure("measure with a wrong number", "tweedie(0.5)"),
     regress("number-strings", ["1"], [1]),
     regress("number-nan", [1], [np.nan]),
     regress("number-inf", [np.inf], [1]),
@@ -328,11 +291,7 @@ PROBABILITIES = [
     calibrate("logit", [1, 0], [1, 3.5]),
     calibrate("below-0", [1], [-0.25]),
     calibrate("infinite", [1], [np.inf]),
-    calibrate(
-        "class-logit",
-        *([1, 0], [[0.5, 0.5], [2, -1]]),
-        classes=2,
-    ),
+    calibrate("class-logit", *([1, 0], [[0.5, 0.5], [2, -1]]), classes=2),
     calibrate("prob-nan", [1, 0], [1, np.nan]),
     calibrate("prob-text", [1], ["1"]),
     calibrate("prob-columns", [1], UNEVEN),
@@ -344,21 +303,13 @@ PROBABILITIES = [
     calibrate("prob-class-columns", [1], PAIR, classes=3),
     calibrate("prob-vector", [1], [0.5], classes=3),
     calibrate("prob-class-rows", [1, 0], PAIR, classes=2),
-    calibrate(
-        "prob-sum",
-        *([1, 0], [[0.5, 0.5], [0.5, 0.25]]),
-        classes=2,
-    ),
+    calibrate("prob-sum", *([1, 0], [[0.5, 0.5], [0.5, 0.25]]), classes=2),
     calibrate("prob-label", [2], [0.5]),
     calibrate("prob-words", ["1"], [0.5]),
     calibrate("prob-unknown", ["c"], PAIR, classes=["a", "b"]),
     calibrate("prob-missing", {"y_true": [1]}),
     calibrate("prob-weight", [1], [0.5], weights=[-1]),
-    calibrate(
-        "prob-total",
-        *([1, 1], [0.5, 0.5]),
-        weights=[2**62, 2**62],
-    ),
+    calibrate("prob-total", *([1, 1], [0.5, 0.5]), weights=[2**62, 2**62]),
 ]
 
 SEVERAL = {"classes": 2, "multilabel": True}
@@ -402,17 +353,10 @@ SCORES = [
     score("curve-ignored", ignore_label="?"),
     score("curve-ignored-positive", ignore_label=1),
     score("curve-pos-kind", pos_label=0.5),
-    score(
-        "score-logit",
-        *([1, 0], [1, 3.5]),
-    ),
+    score("score-logit", *([1, 0], [1, 3.5])),
     score("score-below-0", [1], [-0.25]),
     score("score-inf", [1], [np.inf]),
-    score(
-        "score-class-logit",
-        *([1, 0], [[0.5, 0.5], [2, -1]]),
-        classes=2,
-    ),
+    score("score-class-logit", *([1, 0], [[0.5, 0.5], [2, -1]]), classes=2),
     score("score-nan", [1, 0], [1, np.nan]),
     score("score-text", [1], ["1"]),
     score("score-two", [1], UNEVEN),
@@ -437,34 +381,15 @@ SCORES = [
     score("score-unknown", [2], PAIR, classes=2),
     score("score-number", [1], [1], **NAMED),
     score("score-word", ["1"], [1], pos_label=1),
-    score(
-        "score-third",
-        *(["no", "yes", "maybe"], [1, 1, 0]),
-        **NAMED,
-    ),
-    Case(
-        "score-third-later",
-        third_label,
-    ),
-    Case(
-        "merge-labels",
-        merge_other_labels,
-    ),
+    score("score-third", *(["no", "yes", "maybe"], [1, 1, 0]), **NAMED),
+    Case("score-third-later", third_label),
+    Case("merge-labels", merge_other_labels),
     score("score-missing", {"y_true": [1]}),
     score("score-weight", [1], [0.5], weights=[-1]),
     score("score-no-rows-weight", [], [], weights=[1]),
     score("score-weight-rows", [1], [0.5], weights=[1, 2]),
-    score(
-        "score-total",
-        *([1, 1], [0.5, 0.5]),
-        weights=[2**62, 2**62],
-    ),
-    score(
-        "score-total-skipped",
-        *([1, 1], [np.nan, np.nan]),
-        weights=[2**62, 2**62],
-        nan="skip",
-    ),
+    score("score-total", *([1, 1], [0.5, 0.5]), weights=[2**62, 2**62]),
+    score("score-total-skipped", *([1, 1], [np.nan, np.nan]), weights=[2**62, 2**62], nan="skip"),
 ]
 
 IN_GROUPS = ([1, 0], [0.5, 0.25], [7, 8])
@@ -485,15 +410,8 @@ GROUPS = [
     group("group-label", [2], [1], [1]),
     group("group-past-most", *IN_GROUPS, max_groups=1),
     group("group-past-equal", *IN_GROUPS, max_groups=1, budget=1),
-    group(
-        "group-past-budget",
-        *IN_GROUPS,
-        budget=1,
-    ),
-    Case(
-        "group-words-after",
-        lambda: se.GroupedAUC().update(*IN_GROUPS).update([1], [1], ["a"]),
-    ),
+    group("group-past-budget", *IN_GROUPS, budget=1),
+    Case("group-words-after", lambda: se.GroupedAUC().update(*IN_GROUPS).update([1], [1], ["a"])),
     Case(
         "group-numbers-after",
         lambda: se.GroupedAUC().update([1], [1], ["a"]).copy().update(*IN_GROUPS),
@@ -527,15 +445,8 @@ GROUPS = [
         "classes-interval-micro",
         lambda: se.PRCurveSketch(classes=3).compute().confidence("roc_auc", average="micro"),
     ),
-    Case(
-        "group-interval",
-        lambda: se.GroupedAUC().compute().confidence("coverage"),
-    ),
-    group(
-        "group-total",
-        *IN_GROUPS,
-        weights=[2**62, 2**62],
-    ),
+    Case("group-interval", lambda: se.GroupedAUC().compute().confidence("coverage")),
+    group("group-total", *IN_GROUPS, weights=[2**62, 2**62]),
 ]
 
 
@@ -566,80 +477,32 @@ CURVES = [
     ask("best-beta-word", "best_f", "1"),
     ask("sensitivity-zero", "threshold_at_sensitivity", 0),
     ask("benefit-one", "net_benefit", 1),
-    ask(
-        "confidence-low",
-        "selective_accuracy",
-        0.4,
-    ),
+    ask("confidence-low", "selective_accuracy", 0.4),
     ask("cost-below", "min_cost", -1),
     ask("ece-bins-many", "ece", 2**16 + 1),
     ask("bins-none", "ece", 0),
     ask("ece-real", "ece", scores="real"),
     ask("bound", "confusion_at", 0.5, bound=1),
-    ask(
-        "divides",
-        *("confusion_at", 0.7),
-        budget=2,
-    ),
-    ask(
-        "divides-low",
-        *("confusion_at", 0.3),
-        budget=1,
-    ),
+    ask("divides", *("confusion_at", 0.7), budget=2),
+    ask("divides-low", *("confusion_at", 0.3), budget=1),
     ask("interval", "confidence", "ks"),
-    Case(
-        "interval-list",
-        lambda: se.PRCurveSketch().compute().confidence(["roc_auc"]),
-    ),
+    Case("interval-list", lambda: se.PRCurveSketch().compute().confidence(["roc_auc"])),
     ask("interval-place", "confidence", "roc_auc", 0.5),
-    ask(
-        "interval-places",
-        *("confidence", "recall_at", 0.5, 0.6),
-    ),
-    ask(
-        "interval-more-places",
-        *("value", "f_at", 0.5, 1.0, 2),
-    ),
+    ask("interval-places", *("confidence", "recall_at", 0.5, 0.6)),
+    ask("interval-more-places", *("value", "f_at", 0.5, 1.0, 2)),
     ask("interval-level", "confidence", "roc_auc", level=1),
     ask("interval-word", "confidence", "roc_auc", level="0.9"),
-    ask(
-        "interval-fractions",
-        *("confidence", "roc_auc"),
-        weights=[0.5, 1, 1, 1],
-    ),
+    ask("interval-fractions", *("confidence", "roc_auc"), weights=[0.5, 1, 1, 1]),
     ask("interval-at", "confidence", "recall_at", "0.5"),
-    Case(
-        "read-text",
-        lambda: se.PRCurveSketch().compute().read("recall_at(x)"),
-    ),
-    Case(
-        "read-rate",
-        lambda: se.PRCurveSketch().compute().read("recall_at_precision(7)"),
-    ),
-    Case(
-        "read-average",
-        lambda: se.PRCurveSketch(classes=2).compute().read("ks[macro]"),
-    ),
-    Case(
-        "read-class",
-        lambda: se.PRCurveSketch(classes=2).compute().read("ks[7]"),
-    ),
-    Case(
-        "plot-groups",
-        lambda: se.GroupedAUC().compute().plot(),
-    ),
+    Case("read-text", lambda: se.PRCurveSketch().compute().read("recall_at(x)")),
+    Case("read-rate", lambda: se.PRCurveSketch().compute().read("recall_at_precision(7)")),
+    Case("read-average", lambda: se.PRCurveSketch(classes=2).compute().read("ks[macro]")),
+    Case("read-class", lambda: se.PRCurveSketch(classes=2).compute().read("ks[7]")),
+    Case("plot-groups", lambda: se.GroupedAUC().compute().plot()),
     ask("report-level", "report", level=95),
     ask("plot-kind", "plot", kind="lift"),
-    ask(
-        "plot-real",
-        "plot",
-        kind="reliability",
-        scores="real",
-    ),
-    Case(
-        "plot-one-class",
-        lambda: se.PRCurveSketch().update([1], [0.5]).compute().plot(),
-    ),
+    ask("plot-real", "plot", kind="reliability", scores="real"),
+    Case("plot-one-class", lambda: se.PRCurveSketch().update([1], [0.5]).compute().plot()),
     Case("no-pairs", lambda: of_classes("versus", 0, 1)),
     Case("no-pair", lambda: of_pairs(0, 0)),
     Case("average", lambda: of_classes("roc_auc", "mean")),
@@ -647,10 +510,7 @@ CURVES = [
     Case("most-text", lambda: of_classes("report", max_classes="9")),
     Case("most-drawn", lambda: of_classes("plot", max_classes=0)),
     Case("class-kind", lambda: of_classes("plot", kind="lift")),
-    Case(
-        "class-plot",
-        lambda: of_classes("plot", truth=(0, 0)),
-    ),
+    Case("class-plot", lambda: of_classes("plot", truth=(0, 0))),
 ]
 
 DECISIONS = [
@@ -693,11 +553,7 @@ OPTIONS = [
     make("option-word", threshold="0.5"),
     make("option-flag", threshold=True),
     make("option-nan", threshold=np.nan),
-    make(
-        "option-range",
-        threshold=2,
-        scores="probability",
-    ),
+    make("option-range", threshold=2, scores="probability"),
     make("integer", top_k=1.5),
     make("integer-least", top_k=0),
     make("integer-bool", top_k=True),
@@ -742,19 +598,9 @@ FILES = [
     read("qrels-fields", "q1", "read_qrels"),
     read("run-score", "q1 Q0 d1 1 x tag"),
     read("qrels-rel", "q1 0 d1 inf", "read_qrels"),
-    read(
-        "run-twice",
-        "q1 Q0 d1 1 3 tag\n" * 2,
-    ),
-    read(
-        "run-back",
-        SCATTERED,
-        "iter_run",
-    ),
-    Case(
-        "run-scattered",
-        reading(SCATTERED, lambda path: sized_runs(str(path), 1)),
-    ),
+    read("run-twice", "q1 Q0 d1 1 3 tag\n" * 2),
+    read("run-back", SCATTERED, "iter_run"),
+    Case("run-scattered", reading(SCATTERED, lambda path: sized_runs(str(path), 1))),
 ]
 
 TWICE = pa.table([[1], [1], [1]], names=["y_true", "y_true", "y_pred"])
@@ -764,10 +610,7 @@ TOTALS = [
     Case("total", add(1)),
     Case("total-weight", add(2)),
     Case("total-half", add_halves),
-    Case(
-        "total-pooled",
-        pool_full,
-    ),
+    Case("total-pooled", pool_full),
     Case("total-merge", merge_full),
     Case("total-merge-several", lambda: merge_full(2)),
     Case("weight-uint64", add(2**63)),
@@ -788,14 +631,8 @@ MERGES = [
     Case("merge-number", lambda: se.ConfusionAccumulator().merge(1)),  # type: ignore[arg-type]
     Case("merge-of-numbers", lambda: se.merge([1])),  # type: ignore[list-item]
     Case("merge-nothing", lambda: se.merge([])),
-    Case(
-        "merge-words",
-        merge_words_into_numbers,
-    ),
-    Case(
-        "merge-kind",
-        lambda: se.ConfusionAccumulator().merge(se.RegressionAccumulator()),
-    ),
+    Case("merge-words", merge_words_into_numbers),
+    Case("merge-kind", lambda: se.ConfusionAccumulator().merge(se.RegressionAccumulator())),
     Case(
         "merge-option",
         lambda: se.ConfusionAccumulator().merge(se.ConfusionAccumulator(threshold=0.7)),
@@ -803,33 +640,15 @@ MERGES = [
 ]
 
 LATER = [
-    Case(
-        "beta-text",
-        lambda: se.ConfusionAccumulator().compute().f_score(beta="2"),
-    ),  # type: ignore[call-overload]
+    Case("beta-text", lambda: se.ConfusionAccumulator().compute().f_score(beta="2")),  # type: ignore[call-overload]
     update("huge-number", [10**400, 1.5], [1]),
-    update(
-        "spark-frame",
-        SimpleNamespace(collect=list, toPandas=list, columns=["y_true"]),
-    ),
-    update(
-        "other-frame",
-        SimpleNamespace(collect=list, columns=["y_true"]),
-    ),
+    update("spark-frame", SimpleNamespace(collect=list, toPandas=list, columns=["y_true"])),
+    update("other-frame", SimpleNamespace(collect=list, columns=["y_true"])),
     update("lazy-frame", pl.LazyFrame({"y_true": [1]})),
-    update(
-        "broken-frame",
-        pl.LazyFrame({"y_true": [1]}).select("other"),
-    ),
+    update("broken-frame", pl.LazyFrame({"y_true": [1]}).select("other")),
     update("column-twice", TWICE),
-    make(
-        "class-set",
-        classes={"a", "b"},
-    ),
-    make(
-        "class-texts",
-        classes=["a" * 2**20, "b"],
-    ),
+    make("class-set", classes={"a", "b"}),
+    make("class-texts", classes=["a" * 2**20, "b"]),
     make("surrogate", classes=["a", "\ud800"]),
     make("ignored-kind", ignore_label="a"),
     Case(
@@ -841,21 +660,11 @@ LATER = [
 COUNTS = [
     counts("matrix-row", [[1, 2]]),
     counts("matrix-text", [["a", "b"], ["c", "d"]]),
-    counts(
-        "matrix-labels",
-        pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["b", "a"]),
-    ),
+    counts("matrix-labels", pd.DataFrame([[1, 2], [3, 4]], index=["a", "b"], columns=["b", "a"])),
     counts("matrix-top", PAIR * 2, top_k=2),
     counts("matrix-auto", PAIR * 2, classes="auto"),
-    counts(
-        "matrix-classes",
-        PAIR * 2,
-        classes=3,
-    ),
-    counts(
-        "matrix-total",
-        [[2**62, 2**62], [0, 0]],
-    ),
+    counts("matrix-classes", PAIR * 2, classes=3),
+    counts("matrix-total", [[2**62, 2**62], [0, 0]]),
 ]
 
 CASES = [

@@ -29,18 +29,14 @@ from streameval.accumulators import definition
 from streameval.cli.app import main
 from streameval.states import Column, ExactSum, FixedPoint, State
 
+pytestmark = pytest.mark.usefixtures("own_registry")
+
 TESTS = str(Path(__file__).parents[1])
 WEEK = ["a", "a", "tie", "b", "a"]
 
 
 def week() -> WinRate:
     return WinRate().update(WEEK, sample_weight=[1, 1, 0.5, 2, 1])
-
-
-@pytest.fixture(autouse=True)
-def own_registry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Forget the classes of a test after it."""
-    monkeypatch.setattr(definition, "_open", dict(definition._open))
 
 
 @attrs.frozen

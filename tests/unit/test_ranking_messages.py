@@ -92,22 +92,14 @@ OPTIONS = [
     make("unknown-got", "p @ x"),
     make("twice", ["map", "AP"]),
     make("no-cutoff", "p"),
-    make(
-        "implied-two",
-        ["AP(judged_only=True)", "RR"],
-    ),
-    make(
-        "implied-other",
-        "nDCG(dcg='exp-log2')",
-        gain={1: 2},
-    ),
+    make("implied-two", ["AP(judged_only=True)", "RR"]),
+    make("implied-other", "nDCG(dcg='exp-log2')", gain={1: 2}),
     Case(
         "implied-preset",
         lambda: se.RankingAccumulator.like("ltr", ["AP(judged_only=1)"], unjudged="nonrelevant"),
     ),
     Case(
-        "implied-override",
-        lambda: se.RankingAccumulator.like("ltr", "nDCG(dcg=log2)", gain="exp2"),
+        "implied-override", lambda: se.RankingAccumulator.like("ltr", "nDCG(dcg=log2)", gain="exp2")
     ),
     Case(
         "quantile",
@@ -123,11 +115,7 @@ OPTIONS = [
     make("times-none", "rprec_mult"),
     make("times-0", "rprec_mult(times=0)"),
     make("residual", "rbp_resid(p=1)"),
-    make(
-        "order",
-        "g",
-        ties="pessimistic",
-    ),
+    make("order", "g", ties="pessimistic"),
     make("order-some", ["map", "11pt_avg"]),
     make("cut", "rprec@5"),
     make("cut-rbp", "RBP(p=0.5)@5"),
@@ -169,10 +157,7 @@ OPTIONS = [
     make("open", max_open_queries=0),
     make("values", per_query=None),
     Case("like", lambda: se.RankingAccumulator.like("trec")),
-    Case(
-        "like-option",
-        lambda: se.RankingAccumulator.like("ltr", gain="exp"),
-    ),
+    Case("like-option", lambda: se.RankingAccumulator.like("ltr", gain="exp")),
 ]
 
 BATCHES = [
@@ -181,55 +166,21 @@ BATCHES = [
     update("relevance-text", relevance=[["a"] * 2] * 2),
     update("score-shape", score=[[1]]),
     update("score-text", score=[["a"] * 2] * 2),
-    update(
-        "score-nan",
-        score=[[0, 1], [NAN, 1]],
-    ),
-    update(
-        "relevance-huge",
-        relevance=[[1e300, 0]] * 2,
-    ),
+    update("score-nan", score=[[0, 1], [NAN, 1]]),
+    update("relevance-huge", relevance=[[1e300, 0]] * 2),
     update("relevance-inf", relevance=[[0, np.inf]] * 2),
-    update(
-        "relevance-negative",
-        relevance=[[0, -1]] * 2,
-    ),
-    update(
-        "relevance-unmapped",
-        {"gain": {1: 1}},
-        relevance=[[3, 1]] * 2,
-    ),
-    update(
-        "relevance-unmapped-negative",
-        {"gain": {1: 1}},
-        relevance=[[-1, 1]] * 2,
-    ),
-    update(
-        "relevance-half",
-        {"gain": "exp2"},
-        relevance=[[0.5, 1]] * 2,
-    ),
+    update("relevance-negative", relevance=[[0, -1]] * 2),
+    update("relevance-unmapped", {"gain": {1: 1}}, relevance=[[3, 1]] * 2),
+    update("relevance-unmapped-negative", {"gain": {1: 1}}, relevance=[[-1, 1]] * 2),
+    update("relevance-half", {"gain": "exp2"}, relevance=[[0.5, 1]] * 2),
     update("relevance-63", {"gain": "exp2"}, relevance=[[63, 1]] * 2),
-    update(
-        "grade-half",
-        {"measures": "err@1"},
-        relevance=[[0.5, 1]] * 2,
-    ),
-    update(
-        "grade-high",
-        {"measures": ["err@1", "err(max=2)@5"]},
-        relevance=[[3, 1]] * 2,
-    ),
+    update("grade-half", {"measures": "err@1"}, relevance=[[0.5, 1]] * 2),
+    update("grade-high", {"measures": ["err@1", "err(max=2)@5"]}, relevance=[[3, 1]] * 2),
     update("query-missing", rows=1, query=None),
     update("query-open", partial=True),
     update("query-kept", {"track_queries": True}),
     update("query-told", on_queries=print),
-    update(
-        "query-empty",
-        relevance=[],
-        score=np.zeros((0, 3)),
-        query=[1],
-    ),
+    update("query-empty", relevance=[], score=np.zeros((0, 3)), query=[1]),
     update("query-rows", rows=1, query=[1]),
     update("query-shape", query=[[1, 2]]),
     update("query-half", query=[1, 0.5]),
@@ -245,55 +196,23 @@ BATCHES = [
     update("doc-text", rows=1, doc=["a", "a"]),
     update("doc-missing", {"ties": "docid_desc"}),
     update("partial", partial=1),
-    update(
-        "declared-levels",
-        {"measures": ["map", "p(rel=2)@1"]},
-        num_relevant=[2, 2],
-    ),
-    update(
-        "declared-gains",
-        relevance=[[2, 0]] * 2,
-        num_relevant=[2, 2],
-    ),
+    update("declared-levels", {"measures": ["map", "p(rel=2)@1"]}, num_relevant=[2, 2]),
+    update("declared-gains", relevance=[[2, 0]] * 2, num_relevant=[2, 2]),
     update("declared-mapping", num_relevant={1: 2}),
     update("declared-rows", num_relevant=[1]),
     update("declared-text", num_relevant=["1", "2"]),
     update("declared-half", num_relevant=[0.5, 1]),
-    update(
-        "declared-negative",
-        num_relevant=[9, -1],
-        query=[5, 3],
-    ),
+    update("declared-negative", num_relevant=[9, -1], query=[5, 3]),
     update("declared-huge", num_relevant=[9, 2**60]),
-    update(
-        "declared-array",
-        rows=1,
-        num_relevant=[1],
-    ),
-    update(
-        "declared-absent",
-        rows=1,
-        num_relevant={8: 1},
-    ),
-    update(
-        "declared-key",
-        rows=1,
-        num_relevant={None: 1},
-    ),
-    update(
-        "declared-less",
-        rows=1,
-        num_relevant={7: 0},
-    ),
+    update("declared-array", rows=1, num_relevant=[1]),
+    update("declared-absent", rows=1, num_relevant={8: 1}),
+    update("declared-key", rows=1, num_relevant={None: 1}),
+    update("declared-less", rows=1, num_relevant={7: 0}),
     update("weight-mapping", query_weight={1: 2}),
     update("weight-rows", query_weight=[1]),
     update("weight-negative", query_weight=[1, -1]),
     update("weight-nan", query_weight=[1, NAN]),
-    update(
-        "weight-absent",
-        rows=1,
-        query_weight={8: 1},
-    ),
+    update("weight-absent", rows=1, query_weight={8: 1}),
     Case(
         "weights-of-one",
         lambda: se.RankingAccumulator().update(
@@ -305,67 +224,26 @@ BATCHES = [
 ]
 
 LATER = [
-    later(
-        "counted",
-        lambda acc: acc.update(**ROWS),
-        track_queries=True,
-    ),
-    later(
-        "open-again",
-        lambda acc: acc.update([1], [1], query=[8]),
-    ),
-    later(
-        "counted-open",
-        lambda acc: acc.update(**ROWS, partial=True),
-        per_query=True,
-    ),
-    later(
-        "missing-counted",
-        lambda acc: acc.add_missing([7]),
-        track_queries=True,
-    ),
+    later("counted", lambda acc: acc.update(**ROWS), track_queries=True),
+    later("open-again", lambda acc: acc.update([1], [1], query=[8])),
+    later("counted-open", lambda acc: acc.update(**ROWS, partial=True), per_query=True),
+    later("missing-counted", lambda acc: acc.add_missing([7]), track_queries=True),
     later("missing-open", lambda acc: acc.add_missing([8])),
     later("missing-twice", lambda acc: acc.add_missing([1, 1])),
-    later(
-        "missing-shape",
-        lambda acc: acc.add_missing([[1]]),
-    ),
-    later(
-        "missing-text",
-        lambda acc: acc.add_missing(["a"]),
-    ),
+    later("missing-shape", lambda acc: acc.add_missing([[1]])),
+    later("missing-text", lambda acc: acc.add_missing(["a"])),
     later("close-unknown", lambda acc: acc.close([7, 8])),
     later("close-twice", lambda acc: acc.close([8, 8])),
+    later("close-text", lambda acc: acc.close(["8"])),
     later(
-        "close-text",
-        lambda acc: acc.close(["8"]),
+        "many-open", lambda acc: acc.update([1], [1], query=[9], partial=True), max_open_queries=1
     ),
-    later(
-        "many-open",
-        lambda acc: acc.update([1], [1], query=[9], partial=True),
-        max_open_queries=1,
-    ),
-    later(
-        "report-level",
-        lambda acc: acc.compute().confidence("map", level=95),
-    ),
-    later(
-        "no-values",
-        lambda acc: acc.compute().per_query(),
-    ),
+    later("report-level", lambda acc: acc.compute().confidence("map", level=95)),
+    later("no-values", lambda acc: acc.compute().per_query()),
     later("compute-empty", lambda acc: acc.compute(empty="0")),
-    later(
-        "compute-missing",
-        lambda acc: acc.compute(missing="nan"),
-    ),
-    Case(
-        "strings-after",
-        lambda: numbered(7).update([1], [1], query=["a"], partial=True),
-    ),
-    Case(
-        "numbers-after",
-        lambda: numbered("a").update([1], [1], query=[7], partial=True),
-    ),
+    later("compute-missing", lambda acc: acc.compute(missing="nan")),
+    Case("strings-after", lambda: numbered(7).update([1], [1], query=["a"], partial=True)),
+    Case("numbers-after", lambda: numbered("a").update([1], [1], query=[7], partial=True)),
     Case(
         "declared-other",
         lambda: numbered(7, num_relevant={7: 5}).update(
@@ -376,23 +254,11 @@ LATER = [
         "weight-other",
         lambda: numbered(7, query_weight=[2]).update([1], [1], query=[7], partial=True),
     ),
-    Case(
-        "weight-other-fraction",
-        lambda: numbered(7).merge(numbered(7, query_weight=[1.5])),
-    ),
+    Case("weight-other-fraction", lambda: numbered(7).merge(numbered(7, query_weight=[1.5]))),
     Case("budget", lambda: se.RankingAccumulator("map", budget=5)),
-    Case(
-        "quantile-name",
-        lambda: se.RankingAccumulator("map[q=1.5]"),
-    ),
-    Case(
-        "quantile-outside",
-        lambda: MAP.compute().quantile("map", 1.5),
-    ),
-    Case(
-        "quantile-absent",
-        lambda: MAP.compute().quantile("map"),
-    ),
+    Case("quantile-name", lambda: se.RankingAccumulator("map[q=1.5]")),
+    Case("quantile-outside", lambda: MAP.compute().quantile("map", 1.5)),
+    Case("quantile-absent", lambda: MAP.compute().quantile("map")),
     Case(
         "weight-fractions",
         lambda: (
@@ -406,45 +272,18 @@ LATER = [
         "declared-passed",
         lambda: numbered(7, num_relevant={7: 1}).update([1], [1], query=[7], partial=True),
     ),
-    update(
-        "query-weight-past",
-        query_weight=[2**62, 2**62],
-    ),
-    Case(
-        "rows-past",
-        lambda: almost_full().update([1], [1], query=[7], partial=True),
-    ),
+    update("query-weight-past", query_weight=[2**62, 2**62]),
+    Case("rows-past", lambda: almost_full().update([1], [1], query=[7], partial=True)),
 ]
 
 MERGES = [
-    Case(
-        "merge-counted",
-        lambda: numbered(7).close() + numbered(7).close(),
-    ),
-    Case(
-        "merge-counted-text",
-        lambda: numbered("a").close() + numbered("a").close(),
-    ),
-    Case(
-        "merge-closed-open",
-        lambda: numbered(7).close() + numbered(7),
-    ),
-    Case(
-        "merge-open-closed",
-        lambda: numbered(7) + numbered(7).close(),
-    ),
-    Case(
-        "merge-words",
-        lambda: numbered(7) + numbered("a"),
-    ),
-    Case(
-        "merge-words-open",
-        lambda: numbered(7).close() + numbered("a"),
-    ),
-    Case(
-        "merge-words-closed",
-        lambda: numbered(7).close() + numbered("a").close(),
-    ),
+    Case("merge-counted", lambda: numbered(7).close() + numbered(7).close()),
+    Case("merge-counted-text", lambda: numbered("a").close() + numbered("a").close()),
+    Case("merge-closed-open", lambda: numbered(7).close() + numbered(7)),
+    Case("merge-open-closed", lambda: numbered(7) + numbered(7).close()),
+    Case("merge-words", lambda: numbered(7) + numbered("a")),
+    Case("merge-words-open", lambda: numbered(7).close() + numbered("a")),
+    Case("merge-words-closed", lambda: numbered(7).close() + numbered("a").close()),
 ]
 
 
@@ -468,38 +307,21 @@ def run(id: str, run: Any = None, qrels: Any = None, **others: Any) -> Case:  # 
 RUNS = [
     run("run", []),
     run("qrels", None, "q"),
-    run(
-        "run-list",
-        {"q": ["d"]},
-    ),
+    run("run-list", {"q": ["d"]}),
     run("qrels-set", None, {"q": {"d"}}),
     run("run-nan", {"q": {"d": NAN}}),
     run("qrels-negative", None, {"q": {"d": -1}}),
+    Case("rows-exchanged", lambda: se.RankingAccumulator().update([[0.5, 0.25]], [[1, 0]])),
     Case(
-        "rows-exchanged",
-        lambda: se.RankingAccumulator().update([[0.5, 0.25]], [[1, 0]]),
-    ),
-    Case(
-        "run-exchanged",
-        lambda: se.RankingAccumulator().update_run(judgements(), {"q": {"d": 1}}),
+        "run-exchanged", lambda: se.RankingAccumulator().update_run(judgements(), {"q": {"d": 1}})
     ),
     Case(
-        "qrels-exchanged",
-        lambda: se.RankingAccumulator().update_run({"q": {"d": 1}}, returned()),
+        "qrels-exchanged", lambda: se.RankingAccumulator().update_run({"q": {"d": 1}}, returned())
     ),
-    run(
-        "run-weights",
-        query_weight=[1],
-    ),
+    run("run-weights", query_weight=[1]),
     run("count-missing", count_missing=0),
-    Case(
-        "run-again",
-        lambda: numbered("q").close().update_run({"q": {"d": 1}}, {"q": {"d": 1}}),
-    ),
-    Case(
-        "qrels-again",
-        lambda: numbered("q").close().update_run({}, {"q": {"d": 1}}),
-    ),
+    Case("run-again", lambda: numbered("q").close().update_run({"q": {"d": 1}}, {"q": {"d": 1}})),
+    Case("qrels-again", lambda: numbered("q").close().update_run({}, {"q": {"d": 1}})),
 ]
 
 CASES = [*OPTIONS, *BATCHES, *LATER, *MERGES, *RUNS]
@@ -509,16 +331,10 @@ UNDEFINED = se.RankingAccumulator("map", empty="nan").update([[0]], [[1.0]])
 OF_MAPPINGS = [
     Case("key", lambda: MAP.compute()["mrr"]),
     Case("of", lambda: MAP.compute()["map[mean]"]),
-    Case(
-        "quantile",
-        lambda: MAP.compute()["map[min]"],
-    ),
+    Case("quantile", lambda: MAP.compute()["map[min]"]),
     Case("attribute", lambda: MAP.compute().mrr),
     Case("plot", lambda: MAP.compute().plot()),
-    Case(
-        "statistic",
-        lambda: UNDEFINED.compute().statistic("map"),
-    ),
+    Case("statistic", lambda: UNDEFINED.compute().statistic("map")),
 ]
 """What mappings and attributes raise by custom."""
 

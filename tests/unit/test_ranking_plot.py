@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -14,13 +12,9 @@ from offenders import each
 
 import streameval as se
 
+pytestmark = pytest.mark.usefixtures("closed_figures")
+
 mpl.use("agg")
-
-
-@pytest.fixture(autouse=True)
-def closed_figures() -> Iterator[None]:
-    yield
-    pyplot.close("all")
 
 
 def ranking(*measures: str, n: int = 30, seed: int = 0) -> se.Ranking:
