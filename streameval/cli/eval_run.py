@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, TextIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 import attrs
 
@@ -173,7 +173,8 @@ class EvalRun:
         options, size = self.options, total_size(self.options.files)
         plan = attrs.evolve(plan, where=options.row_filter)
         tally = RunTotal(plan)
-        with ProgressLine(_terminal(options), size) as progress:
+        is_shown = is_live(sys.stderr) and not options.reporting.quiet
+        with ProgressLine(sys.stderr if is_shown else None, size) as progress:
             for block in count_all(blocks, plan, self.team, size):
                 tally.add(block)
                 if limit is not None and limit.is_passed_by(tally):
@@ -360,7 +361,3 @@ def _bad_rows(bad: BadRows) -> list[Note]:
         )
         notes.append(Note("warning", text))
     return notes
-
-
-def _terminal(options: Options) -> TextIO | None:
-    return sys.stderr if is_live(sys.stderr) and not options.reporting.quiet else None

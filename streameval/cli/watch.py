@@ -593,7 +593,7 @@ class _Screen(logging.Handler):
             return True
         if not self._is_live:
             return self._put("".join(pane_line(pane, self._reporting) for pane in step.closed))
-        lines = self._board(monitor).splitlines()[: _height() - 1]
+        lines = self._board(monitor).splitlines()[: shutil.get_terminal_size().lines - 1]
         with self._drawing:
             self._wipe()
             self._n_lines = len(lines)
@@ -660,7 +660,3 @@ class JsonLines:
 def _counts(weights: Weights | None) -> dict[str, int | float]:
     """Return the number of rows of a slice, and of labelled rows if known."""
     return {} if weights is None else {"rows": weights.rows, "labelled": weights.labelled}
-
-
-def _height() -> int:
-    return shutil.get_terminal_size().lines

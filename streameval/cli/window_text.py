@@ -109,7 +109,8 @@ def board(
 ) -> Sheet:
     """Lay out the newest mature pane, the windows that end with it, the alerts and a footer."""
     held, status = snapshot.windowed, snapshot.status
-    alerts = [*map(_alert_text, filter(_is_raised, snapshot.alerts))]
+    raised = (alert for alert in snapshot.alerts if alert.state in ("pending", "firing"))
+    alerts = list(map(_alert_text, raised))
     if held is None or status.last_event_time is None:
         return [*alerts, _before_counting(status)]
     if held.newest is None:
@@ -170,10 +171,6 @@ def _end(held: Windowed, status: Status) -> Any:
 def _start(held: Windowed, width: str | int, end: Any) -> Any:
     size = held._config.length(width, name="width")
     return end - (size if held._config.is_step else np.timedelta64(size, "us"))
-
-
-def _is_raised(alert: AlertState) -> bool:
-    return alert.state in ("pending", "firing")
 
 
 def _alert_text(alert: AlertState) -> str:

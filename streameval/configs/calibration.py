@@ -7,14 +7,11 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.options import Config, option, positive_integer
+from streameval.configs.options import OfScores, classes_of_scores, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.classes import (
     ClassSet,
     Label,
-    canonical_classes,
-    class_labels,
-    class_names,
     optional_ignore_label,
 )
 
@@ -32,19 +29,8 @@ def number_of_bins(value: Any, *, name: str = "bins") -> int:
     return bins
 
 
-def _classes(value: Any, *, name: str) -> ClassSet | None:
-    if value is None:
-        return None
-    classes = value if isinstance(value, str) else canonical_classes(value, min_count=2)
-    if isinstance(classes, str):
-        raise InvalidInputError(
-            f"must be None, a number or a sequence of labels, got {classes!r}", argument=name
-        )
-    return classes
-
-
 @attrs.frozen(kw_only=True)
-class CalibrationConfig(Config):
+class CalibrationConfig(OfScores):
     """Every option that changes what a calibration state sums; equal ones can merge.
 
     Made by `of`. `classes` is None for two classes of which one probability is given.
@@ -64,7 +50,7 @@ class CalibrationConfig(Config):
     classes: ClassSet | None = option(
         "For K classes, each with a probability: K stands for the labels 0..K-1, a "
         "sequence lists the labels (integers or strings) in the order of the columns",
-        _classes,
+        classes_of_scores,
         default=None,
     )
     intervals: bool = option(
@@ -84,21 +70,6 @@ class CalibrationConfig(Config):
         self._check_size()
         ignored = optional_ignore_label(self.ignore_label, self.classes or 2, multilabel=False)
         return attrs.evolve(self, ignore_label=ignored)
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels of the K classes; none for two classes of one probability."""
-        return () if self.classes is None else class_labels(self.classes)
-
-    @property
-    def class_names(self) -> tuple[Label, ...]:
-        """What the K classes are shown by; none for two classes of one probability."""
-        return () if self.classes is None else class_names(self.classes)
-
-    @property
-    def n_classes(self) -> int:
-        """The number of classes with a probability each; 0 for two of one probability."""
-        return len(self.classes) if isinstance(self.classes, tuple) else self.classes or 0
 
     def _check_size(self) -> None:
         """Refuse what would lead to a state that cannot be written and read again."""

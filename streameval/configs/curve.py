@@ -11,7 +11,9 @@ from streameval.configs import GroupWeight
 from streameval.configs.names import chosen_names
 from streameval.configs.options import (
     Config,
+    OfScores,
     PositiveInt,
+    classes_of_scores,
     one_of,
     option,
     positive_integer,
@@ -21,11 +23,8 @@ from streameval.exact import Scale
 from streameval.inputs.classes import (
     ClassSet,
     Label,
-    canonical_classes,
-    canonical_label,
-    class_labels,
-    class_names,
     optional_ignore_label,
+    optional_label,
 )
 
 CURVE_MEASURES = {"one_vs_one": ("roc_auc_ovo", "roc_auc_ovo_weighted")}
@@ -45,12 +44,8 @@ def _budget(value: Any, *, name: str) -> Any:
     return None if value is None else positive_integer(value, name=name)
 
 
-def _pos_label(value: Any, *, name: str) -> Label | None:
-    return None if value is None else canonical_label(value, name=name)
-
-
 @attrs.frozen(kw_only=True, slots=False, repr=False)
-class CurveConfig(Config):
+class CurveConfig(OfScores):
     """Every option that changes what a score table keeps; equal ones can merge.
 
     Made by `of`. `classes` is None for one curve.
@@ -73,7 +68,9 @@ class CurveConfig(Config):
         "Whether each of the classes is present or absent independently.", default=False
     )
     pos_label: Label | None = option(
-        "The positive one of any two labels; by default they are 0 and 1.", _pos_label, default=None
+        "The positive one of any two labels; by default they are 0 and 1.",
+        partial(optional_label, classes=None),
+        default=None,
     )
     nan: Literal["raise", "skip"] = option(
         "Whether a row with a score of NaN is refused, or left out and counted as skipped.",
@@ -97,7 +94,7 @@ class CurveConfig(Config):
         """Check each option, and those that are labels by the classes."""
         read = super().read(given)
         multilabel = read["multilabel"]
-        classes = _classes(read["classes"], multilabel=multilabel)
+        classes = classes_of_scores(read["classes"], min_count=1 if multilabel else 2)
         ignored = optional_ignore_label(read["ignore_label"], classes, multilabel=multilabel)
         return read | {"classes": classes, "ignore_label": ignored}
 
@@ -132,22 +129,10 @@ class CurveConfig(Config):
         """Whether a row may count for some curves only: its entries of the others are ignored."""
         return self.multilabel and self.ignore_label is not None
 
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The labels of the classes; there are none where there is one curve."""
-        return () if self.classes is None else class_labels(self.classes)
-
-    @property
-    def class_names(self) -> tuple[Label, ...]:
-        """What the classes are shown by; there are none where there is one curve."""
-        return () if self.classes is None else class_names(self.classes)
-
     @cached_property
     def n_scores(self) -> int:
         """The number of scores a row, each with a curve against the rest."""
-        if self.classes is None:
-            return 1
-        return self.classes if isinstance(self.classes, int) else len(self.classes)
+        return self.n_classes or 1
 
     @cached_property
     def n_curves(self) -> int:
@@ -196,23 +181,6 @@ def _shared_budget(n_curves: int) -> int:
     A state holds the number of cells, so that another rule here would change none.
     """
     return max(min(_CELLS_OF_ONE, _CELLS_OF_ALL // n_curves), _MIN_CELLS)
-
-
-def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:
-    if value is None:
-        return None
-    classes = (
-        value
-        if isinstance(value, str)
-        else canonical_classes(value, min_count=1 if multilabel else 2)
-    )
-    if isinstance(classes, str):
-        raise InvalidInputError(
-            "must be None, a number, or the labels in the order of the score columns, "
-            f"got {classes!r}",
-            argument="classes",
-        )
-    return classes
 
 
 @attrs.frozen(kw_only=True)

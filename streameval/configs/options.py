@@ -29,7 +29,14 @@ import attrs
 from streameval.configs.cached import Cached
 from streameval.configs.names import number_text
 from streameval.errors import InvalidInputError
-from streameval.inputs.classes import is_bool
+from streameval.inputs.classes import (
+    ClassSet,
+    Label,
+    canonical_classes,
+    class_labels,
+    class_names,
+    is_bool,
+)
 
 
 def option(
@@ -103,6 +110,43 @@ class Config(Cached):
     def completed(self) -> Self:
         """Check options together, and fill in those that depend on others; for subclasses."""
         return self
+
+
+class OfScores(Config):
+    """The options of a score for each of some classes, or of one score a row."""
+
+    __slots__ = ()
+
+    classes: ClassSet | None
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of the classes; there are none where a row has one score."""
+        return () if self.classes is None else class_labels(self.classes)
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes are shown by; there are none where a row has one score."""
+        return () if self.classes is None else class_names(self.classes)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of classes with a score each; 0 where a row has one score."""
+        return len(self.classes) if isinstance(self.classes, tuple) else self.classes or 0
+
+
+def classes_of_scores(value: Any, *, name: str = "classes", min_count: int = 2) -> ClassSet | None:
+    """Accept classes with a score each, or None for one score a row."""
+    if value is None:
+        return None
+    classes = value if isinstance(value, str) else canonical_classes(value, min_count=min_count)
+    if isinstance(classes, str):
+        raise InvalidInputError(
+            "must be None, a number, or the labels in the order of the score columns, "
+            f"got {classes!r}",
+            argument=name,
+        )
+    return classes
 
 
 @functools.cache

@@ -90,13 +90,7 @@ def evaluate(
     """
     if client.asynchronous:
         raise InvalidInputError("must not be asynchronous", argument="client")
-    policy = Policy(
-        fan_in=fan_in,
-        target_bytes=target_bytes,
-        progress=progress,
-        on_error=on_error,
-        resume=resume,
-    )
+    policy = Policy(fan_in, target_bytes, progress, on_error, resume)
     counter = SourceCounter.of(make, columns, by, options, missing_columns, nulls)
     split = _partitions(sources, counter)
     found = Sources.of(split, filesystem, "source" if split is sources else "partition")

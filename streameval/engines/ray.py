@@ -84,13 +84,7 @@ def evaluate(
     0.75
     >>> ray.shutdown()
     """
-    policy = Policy(
-        fan_in=fan_in,
-        target_bytes=target_bytes,
-        progress=progress,
-        on_error=on_error,
-        resume=resume,
-    )
+    policy = Policy(fan_in, target_bytes, progress, on_error, resume)
     counter = SourceCounter.of(make, columns, by, options, missing_columns, nulls)
     if isinstance(sources, ray.data.Dataset):
         return _stream(sources, counter, policy.fan_in)

@@ -9,6 +9,7 @@ import functools
 import math
 import numbers
 from collections.abc import Callable, Iterable, Iterator
+from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -642,7 +643,7 @@ def _reader_of(cls: type) -> Callable[[Any], Any] | None:
     if hasattr(cls, "__dlpack__"):
         return _from_dlpack
     is_lazy = cls.__module__.partition(".")[0] == "polars" and hasattr(cls, "collect")
-    return _collected if is_lazy else None
+    return methodcaller("collect") if is_lazy else None
 
 
 def _from_stream(value: Any) -> Any:
@@ -670,7 +671,3 @@ def _from_dlpack(value: Any) -> Any:
         return np.from_dlpack(value)
     except (BufferError, RuntimeError):
         return np.from_dlpack(value, device="cpu")
-
-
-def _collected(value: Any) -> Any:
-    return value.collect()

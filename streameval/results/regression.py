@@ -52,8 +52,8 @@ class Regression(RegressionMembers, SumsResult):
     The intervals of `confidence` need an accumulator made with ``intervals=True``, but for those of
     `mae` and `bias`. They follow from the delta method, on the logarithmic scale for errors and
     1 - R2, and are wider where few rows make up much of a loss. With fewer than 50 examples and
-    heavy tails they may still be too narrow. They are all of the range of a metric for one example, or if no error is larger than
-    another.
+    heavy tails they may still be too narrow. They are all of the range of a metric for one example,
+    or if no error is larger than another.
 
     Examples
     --------

@@ -39,7 +39,8 @@ def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
     return ""
 
 
-def _finish(accumulator: Any) -> Iterable[str]:  # noqa: ARG001 - all is done
+def nothing_open(accumulator: Any) -> Iterable[str]:  # noqa: ARG001 - all is done
+    """Finish an accumulator that holds nothing open."""
     return ()
 
 
@@ -107,7 +108,7 @@ class Plan:
     notes: tuple[str, ...] = ()
     update: Callable[[Any, Mapping[str, Any]], str] = _update
     unique: str | None = None
-    finish: Callable[[Any], Iterable[str]] = _finish
+    finish: Callable[[Any], Iterable[str]] = nothing_open
     text: Callable[[Any, dict[str, Any]], str] | None = None
     words: ArgumentNames | None = None
     advice: str = ""

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.parts import Parts
-from streameval.accumulators.persistence import load, replace_file, save
+from streameval.accumulators.persistence import load, save
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
@@ -129,18 +130,17 @@ def save_folder(named: Mapping[str, Any], folder: str) -> list[str]:
 
 def save_state(accumulator: Any, path: str) -> None:
     """Save a state, or say in one line why that failed."""
-    try:
+    with saving(path, "state"):
         save(accumulator, path)
-    except OSError as error:
-        raise BadDataError(f"{path}: the state is not saved, {_reason(error)}.") from None
 
 
-def save_picture(data: bytes, path: str) -> None:
-    """Write a picture in the way of a state, or say in one line why that failed."""
+@contextmanager
+def saving(path: str, what: str) -> Iterator[None]:
+    """Say in one line why something is not saved."""
     try:
-        replace_file(path, data)
+        yield
     except OSError as error:
-        raise BadDataError(f"{path}: the picture is not saved, {_reason(error)}.") from None
+        raise BadDataError(f"{path}: the {what} is not saved, {_reason(error)}.") from None
 
 
 def states_of(paths: Iterable[str]) -> list[str]:

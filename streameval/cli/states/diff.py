@@ -498,7 +498,8 @@ class SamplePair:
         for member, comparison in self.compared.items():
             of = f" of {member!r}" if member else ""
             n = next(iter(comparison.values())).n
-            left = "" if not _left_out(comparison) else ", which are not all of either"
+            n_left_out = comparison.n_only_a + comparison.n_only_b
+            left = ", which are not all of either" if n_left_out else ""
             notes.append(f"intervals{of} are paired by the {n:,} queries of both{left}.")
         if self.alike:
             notes.append(
@@ -512,10 +513,6 @@ class SamplePair:
 def _split(metric: MetricName) -> tuple[str, str]:
     member, _, name = metric.name.rpartition("/")
     return member, name
-
-
-def _left_out(comparison: Comparison) -> int:
-    return comparison.n_only_a + comparison.n_only_b
 
 
 def _sample(result: Any) -> Any:

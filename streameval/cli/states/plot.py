@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.collection import Collection
+from streameval.accumulators.persistence import replace_file
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
-from streameval.cli.states import check_output, computed, load_state, save_picture
+from streameval.cli.states import check_output, computed, load_state, saving
 from streameval.cli.states.show import titles
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.names import nearest
@@ -69,7 +70,8 @@ def plot(
         picture = _Curves.of(states, kind, member)
         draw, subject, size = picture.draw, str(picture), picture.size
     data, notes = _drawn(draw, Path(output).suffix.lower())
-    save_picture(data, output)
+    with saving(output, "picture"):
+        replace_file(output, data)
     return CommandOutput(printable(f"{subject} drawn in {output}{size}") + "\n", notes)
 
 

@@ -21,11 +21,11 @@ from streameval.cli.states import (
     is_folder,
     load_state,
     numbers_of_monitor,
+    saving,
     states_of,
 )
 from streameval.cli.terminal import CommandOutput, Drawn, Note, escaped
 from streameval.cli.window_text import split_up
-from streameval.errors import BadDataError
 from streameval.render.tables import Confusions
 from streameval.render.text import plural, printable
 from streameval.reports import html_report
@@ -112,11 +112,8 @@ def report(
     check_distinct(files)
     held = {title: _held(path) for title, path in titles(list(states)).items()}
     page = html_report(held, title=title, level=level, confusions=confusions, metrics=metrics)
-    try:
+    with saving(output, "report"):
         replace_file(output, page.encode())
-    except OSError as error:
-        reason = str(error.strerror or error).lower()
-        raise BadDataError(f"{output}: the report is not saved, {reason}.") from None
     return CommandOutput(f"{plural(len(files), 'state')} reported in {printable(output)}\n")
 
 

@@ -31,7 +31,7 @@ from streameval.io.errors import BadRow, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.streams import opened
 from streameval.render.text import json_line, printable
-from streameval.runs.counting import Gathered, Plan
+from streameval.runs.counting import Gathered, Plan, nothing_open
 from streameval.runs.judged_runs import MISSING
 from streameval.runs.sources import RawRow, typical_row
 
@@ -239,7 +239,7 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
     if not is_of_rows(plan):
         return attrs.evolve(plan, make=make, update=_count_as_rows)
     gathered = partial(Gathered, make)
-    return attrs.evolve(plan, make=gathered, update=_gather, finish=_nothing_left)
+    return attrs.evolve(plan, make=gathered, update=_gather, finish=nothing_open)
 
 
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
@@ -461,11 +461,6 @@ def _gather(gathered: Gathered, batch: Mapping[str, Any]) -> str:
 def _try_rows(accumulator: RankingAccumulator, batch: Mapping[str, Any]) -> str:
     known = (*_REQUIRED, *_OPTIONAL, "query_weight")
     return _count_rows(accumulator, {name: batch[name] for name in known if name in batch})
-
-
-def _nothing_left(accumulator: Any) -> Iterator[str]:  # noqa: ARG001
-    """Leave no query to close."""
-    return iter(())
 
 
 def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> str:
