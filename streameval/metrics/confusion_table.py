@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -179,7 +180,14 @@ def _per_class(
 
     if isinstance(default, Ratio):
         row["evidence"] = draws
-    return _metric(name, value=value, sampling=sampling, averages=AVERAGES, **row)
+    return _metric(
+        name,
+        value=value,
+        sampling=sampling,
+        averages=AVERAGES,
+        is_defined=lambda counts: not math.isnan(value(counts, zero_division=math.nan)),
+        **row,
+    )
 
 
 def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
@@ -201,6 +209,7 @@ def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metr
         value=value,
         sampling=sampling,
         evidence=of_best.evidence and draws,
+        is_defined=lambda counts: not math.isnan(value(counts, zero_division=math.nan)),
         measured=True,
         listed=lambda counts: isinstance(counts.state, TopKCounts),
     )

@@ -234,6 +234,9 @@ class Metric:
         The reference that tests compare it with.
     listed : callable
         From the source of a result: whether the metric applies to it.
+    is_defined : callable
+        From the source of a result: whether the value is that of the data, and not of
+        `zero_division`; pages show a dash if it is not.
     limits : (low, high), optional
         The range of its values, which is the interval where rows do not say how far off it may be.
         Intervals for clusters choose their scale by it. None for those that have no such interval:
@@ -279,6 +282,7 @@ class Metric:
     averages: Mapping[str, str] = attrs.field(factory=dict)
     oracle: str = ""
     listed: Callable[[Any], bool] = always
+    is_defined: Callable[[Any], bool] = always
     limits: Interval | None = UNLIMITED
     is_count: bool = False
     is_rare: bool = False

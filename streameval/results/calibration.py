@@ -337,10 +337,6 @@ def _normalized_entropy(result: Calibration) -> float:
     return float(result.log_loss) / entropy if entropy else math.nan
 
 
-def _d2_log_loss_score(result: Calibration) -> float:
-    return metrics.d2(result.log_loss, metrics.entropy(_class_weights(result)))
-
-
 def _d2_brier_score(result: Calibration) -> float:
     state, impurity = result._state, metrics.gini_impurity(_class_weights(result))
     null = impurity if result.labels else impurity / 2  # of one class, not of both
@@ -479,7 +475,7 @@ Calibration.TABLE = Table(
         notes="0 is no better than that. nan if the truth is always one class.",
         formula=r"1 - \frac{\text{log loss}}{-\sum_k \bar y_k \log \bar y_k}",
         better="higher",
-        value=_d2_log_loss_score,
+        value=lambda one: metrics.d2(one.log_loss, metrics.entropy(_class_weights(one))),
         oracle="scikit-learn, d2_log_loss_score",
         on_request=True,
     ),

@@ -134,14 +134,6 @@ def _without_popularity(name: str) -> tuple[object, ...]:
     return f"{name!r} needs the popularity of items: count with ", needed, "."
 
 
-def _novelty(result: Catalog) -> float:
-    return mean_of(result._state.information, result._state.n) / math.log(2.0)
-
-
-def _average_popularity(result: Catalog) -> float:
-    return mean_of(result._state.popularity, result._state.n)
-
-
 Catalog.TABLE = Table(
     EXAMPLES,
     count_row("n_items", "Items", "The number of items of the catalog."),
@@ -199,7 +191,7 @@ Catalog.TABLE = Table(
         heading="Novelty",
         help="The mean of -log2(popularity) over the recommendations, at least 0; nan without any.",
         notes="In bits: an item that half of the users know has 1.",
-        value=_novelty,
+        value=lambda one: mean_of(one._state.information, one._state.n) / math.log(2.0),
         formula=r"-\frac1n \sum \log_2 p_i",
         better="higher",
         why_no_evidence="the spread of its terms is not kept",
@@ -214,7 +206,7 @@ Catalog.TABLE = Table(
         aliases=("averagepopularity", "mean_popularity", "arp"),
         heading="Average popularity",
         help="The mean popularity of the recommendations, in (0, 1]; nan without any.",
-        value=_average_popularity,
+        value=lambda one: mean_of(one._state.popularity, one._state.n),
         formula=r"\frac1n \sum p_i",
         better="lower",
         why_no_evidence="the spread of its terms is not kept",

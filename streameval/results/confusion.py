@@ -270,7 +270,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The scalar metrics that are defined for these labels, in the order of the report."""
-        return tuple(row.name for row in self._metrics)
+        return tuple(self._metric_names())
 
     def _plot(self, request: PlotRequest) -> Axes:
         if self.matrix.ndim == 3:
@@ -325,19 +325,19 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         size = f"{self.n:,} examples, {len(self.class_names)} classes"
         matrix = Matrix(self.class_names, self.matrix)
         shown = "" if self.matrix.ndim == 3 else matrix_html(matrix)
-        rows = [
-            (row.name, _decimals(row.value(self._source)), self._interval(row, 0.95))
-            for row in self._metrics
-        ]
+        rows = []
+        for name, reading in self._shown(0.95).items():
+            ends = "" if reading.sampling is None else ", ".join(map(_decimals, reading.sampling))
+            rows.append((name, _decimals(reading.value), ends and f"[{ends}]"))
         return f"<div><p><b>Confusion</b> of {size}</p>{shown}{table_html(rows)}</div>"
 
     @property
     def _is_binary(self) -> bool:
         return self._source.config.is_binary
 
-    @property
-    def _metrics(self) -> list[Metric]:
-        return [row for row in self.TABLE.listed(self._source) if not row.is_count]
+    def _shown(self, level: float) -> dict[str, Reading]:
+        readings = self.readings(level).items()
+        return {name: reading for name, reading in readings if not reading.is_count}
 
     def _positive_or_all(self, numbers: Array) -> ClassCounts:
         if not self._is_binary:
@@ -384,12 +384,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         why_none = row.why_none if z else ""
         pairs = zip(values.tolist(), ends, strict=True)
         return [Reading.sampled(*pair, why_none) for pair in pairs]
-
-    def _on_page(self, row: Metric, reading: Reading) -> Reading:
-        """Return what a page shows, which is undefined instead of `zero_division`."""
-        if row.averages and math.isnan(row.value(self._source, zero_division=math.nan)):
-            return Reading(math.nan)
-        return reading
 
     def subject(self) -> dict[str, Any]:
         """Say how much was counted, and what per-class metrics refer to."""
@@ -438,7 +432,8 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     }
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
-        return [self._class_grid(max_classes), self._metric_grid(level)]
+        metrics = reading_grid(self._shown(level), level, decimals=4, caption=self.scope)
+        return [self._class_grid(max_classes), metrics]
 
     _REPORT = Report(_sheet, scope=lambda one: one.scope, findings=findings.of_confusion)
 
@@ -462,15 +457,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         supports = [*(weights[k] for k in shown), total_text, total_text]
         columns.append(lines.column("support", supports))
         return Grid(columns)
-
-    def _metric_grid(self, level: float) -> Grid:
-        rows, z = self._metrics, normal_quantile(level)
-        readings = {row.name: self._reading(row, row.value(self._source), z) for row in rows}
-        return reading_grid(readings, level, decimals=4, caption=self.scope)
-
-    def _interval(self, row: Metric, level: float) -> str:
-        ends = self._reading(row, row.value(self._source), normal_quantile(level)).sampling
-        return "" if ends is None else f"[{_decimals(ends[0])}, {_decimals(ends[1])}]"
 
 
 def _unobserved(row: Metric, *, is_class: bool) -> Metric:

@@ -328,9 +328,6 @@ class Curve(CurveMembers, Result):
         """
         return curves.precision_recall_curve(self._table.estimate)
 
-    def _plot_scores(self, request: PlotRequest) -> Axes:
-        return plots.scores(curve_lines.score_shares(self._table), request.ax, label=request.label)
-
     def _plot_reliability(self, request: PlotRequest) -> Axes:
         if self._table.scale != "probability":
             raise InvalidInputError(
@@ -349,13 +346,15 @@ class Curve(CurveMembers, Result):
             bars={"alpha": 0.6},
         )
 
-    def _plot_line(self, request: PlotRequest) -> Axes:
-        return plots.lines(self.lines(request.kind), request.ax, label=request.label)
-
     PICTURES: ClassVar = {
-        **dict.fromkeys(("pr", "roc", "det"), _plot_line),
+        **dict.fromkeys(
+            ("pr", "roc", "det"),
+            lambda one, of: plots.lines(one.lines(of.kind), of.ax, label=of.label),
+        ),
         "reliability": _plot_reliability,
-        "score": _plot_scores,
+        "score": lambda one, of: plots.scores(
+            curve_lines.score_shares(one._table), of.ax, label=of.label
+        ),
     }
 
     def lines(self, kind: str) -> Lines:

@@ -135,10 +135,6 @@ def _gini_confidence(table: CellTable, z: float) -> tuple[float, float]:
     return 2.0 * low - 1.0, 2.0 * high - 1.0
 
 
-def _partial_confidence(table: CellTable, z: float, max_fpr: Any) -> tuple[float, float]:
-    return partial_auc_confidence(table, z, max_fpr_value(max_fpr))
-
-
 def _area(curve: Curve) -> Area:
     table = _whole_table(curve)
     extremes = (table.low, table.high)
@@ -148,30 +144,24 @@ def _area(curve: Curve) -> Area:
     return Area(low, high, float(table.n_pos), float(table.n_neg))
 
 
-def _draws_of_precision(curve: Curve, threshold: Any) -> Share:
-    return _draws(curve, threshold, lambda tp, fp, _: (tp, fp))
-
-
-def _draws_of_recall(curve: Curve, threshold: Any) -> Share:
-    return _draws(curve, threshold, lambda tp, _, n_pos: (tp, n_pos - tp))
-
-
-def _draws_of_f1(curve: Curve, threshold: Any) -> Share:
-    return _draws(curve, threshold, lambda tp, fp, n_pos: (tp, fp + n_pos - tp), worth=2)
-
-
 def _draws(
-    curve: Curve,
-    threshold: Any,
-    counts: Callable[[Fraction, Fraction, Fraction], tuple[Fraction, Fraction]],
-    *,
-    worth: int = 1,
-) -> Share:
-    """Count hits and misses at a threshold, which may divide a cell."""
-    table = _whole_table(curve)
-    n_pos, outcome = table.pos.sum().to_fraction(), outcome_at(table, threshold_value(threshold))
-    low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
-    return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
+    counts: Callable[[Fraction, Fraction, Fraction], tuple[Fraction, Fraction]], *, worth: int = 1
+) -> Callable[..., Share]:
+    """Make the function that counts hits and misses at a threshold, which may divide a cell.
+
+    `counts` takes true and false positives, and all positives.
+    """
+
+    def draws(curve: Curve, threshold: Any) -> Share:
+        table = _whole_table(curve)
+        n_pos, outcome = (
+            table.pos.sum().to_fraction(),
+            outcome_at(table, threshold_value(threshold)),
+        )
+        low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
+        return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
+
+    return draws
 
 
 def _whole_table(curve: Curve) -> CellTable:
@@ -447,7 +437,7 @@ CURVE_METRICS = Table(
         aliases=("pauc", "partial_auc"),
         help="The area up to a false positive rate, standardized (McClish, 1989).",
         formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
-        sampling=_partial_confidence,
+        sampling=lambda table, z, max_fpr: partial_auc_confidence(table, z, max_fpr_value(max_fpr)),
         oracle="scikit-learn, roc_auc_score with max_fpr",
     ),
     _metric(
@@ -456,7 +446,7 @@ CURVE_METRICS = Table(
         help="The share of positives among scores of at least a threshold, 0 without any.",
         formula=r"\frac{TP_t}{TP_t + FP_t}",
         sampling=_precision_confidence,
-        evidence=_draws_of_precision,
+        evidence=_draws(lambda tp, fp, _: (tp, fp)),
         oracle="the definition, at the threshold",
     ),
     _metric(
@@ -465,7 +455,7 @@ CURVE_METRICS = Table(
         help="The share of the positives that score at least a threshold.",
         formula=r"\frac{TP_t}{P}",
         sampling=_recall_confidence,
-        evidence=_draws_of_recall,
+        evidence=_draws(lambda tp, _, n_pos: (tp, n_pos - tp)),
         oracle="the definition, at the threshold",
     ),
     _metric(
@@ -473,7 +463,7 @@ CURVE_METRICS = Table(
         aliases=("f", "f1", "f1_score", "f_score", "fbeta"),
         help="F at a threshold, 0 where nothing is positive or predicted so.",
         formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
-        evidence=_draws_of_f1,
+        evidence=_draws(lambda tp, fp, n_pos: (tp, fp + n_pos - tp), worth=2),
         oracle="the definition, at the threshold",
     ),
     _of_probabilities(

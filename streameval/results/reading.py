@@ -184,8 +184,7 @@ class ReadResult(Cached, Comparable):
     @over_leaves(dict)
     def metrics(self) -> dict[str, Any]:
         """Compute every metric that is shown by default, by name; counts are none."""
-        numbers = self._numbers().items()
-        return {name: number for name, number in numbers if not self._rows[name].is_count}
+        return {name: self._number(name) for name in self._metric_names()}
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
@@ -505,6 +504,10 @@ class ReadResult(Cached, Comparable):
     def _names(self) -> list[str]:
         """List the metrics that this result shows by default."""
         return [row.name for row in self._rows.listed(self._source)]
+
+    def _metric_names(self) -> list[str]:
+        """List those that are metrics; counts are none."""
+        return [name for name in self._names() if not self._rows[name].is_count]
 
     def _applicable(self) -> list[str]:
         """List the metrics that apply to this result and need no argument."""

@@ -278,10 +278,6 @@ def _relative_squared_error(result: Regression) -> float:
     return metrics.ratio(state.squared_error.to_fraction(), whole)
 
 
-def _nrmse_std(result: Regression) -> float:
-    return math.sqrt(_relative_squared_error(result))
-
-
 def _nrmse_mean(result: Regression) -> float:
     state = result._state
     total = state.truth.to_fraction()
@@ -295,18 +291,10 @@ def _mean_of_term(result: Regression, measure: ErrorMeasure) -> float:
     return metrics.mean(total, result._state.n)
 
 
-def _root_of_mean(result: Regression, measure: ErrorMeasure) -> float:
-    return math.sqrt(_mean_of_term(result, measure))
-
-
 def _wmape(result: Regression, measure: ErrorMeasure) -> float:
     (term,) = measure.terms
     whole = result._measured.term(result._config, term).to_fraction()
     return metrics.ratio(result._state.absolute_error.to_fraction(), whole)
-
-
-def _max_error(result: Regression, measure: ErrorMeasure) -> float:  # noqa: ARG001
-    return result._measured.extreme(result._config, "absolute_error")
 
 
 def _nrmse_range(result: Regression, measure: ErrorMeasure) -> float:  # noqa: ARG001
@@ -333,22 +321,18 @@ def _pearson(result: Regression, measure: ErrorMeasure) -> float:
     return metrics.pearson(together, truth, prediction)
 
 
-def _concordance(result: Regression, measure: ErrorMeasure) -> float:
-    return metrics.concordance(*_products(result, measure))
-
-
 def _quantile(result: Regression, measure: ErrorMeasure) -> Bounded:
     level = 0.5 if measure.parameter is None else measure.parameter
     return cell_quantile(result._measured.cells, level)
 
 
 _READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
-    "rmsle": _root_of_mean,
+    "rmsle": lambda result, measure: math.sqrt(_mean_of_term(result, measure)),
     "wmape": _wmape,
-    "max_error": _max_error,
+    "max_error": lambda result, _: result._measured.extreme(result._config, "absolute_error"),
     "nrmse_range": _nrmse_range,
     "pearson": _pearson,
-    "concordance": _concordance,
+    "concordance": lambda *of: metrics.concordance(*_products(*of)),
     "median_absolute_error": _quantile,
     "absolute_error_quantile": _quantile,
 }
@@ -523,7 +507,7 @@ Regression.TABLE = Table(
         help="The root mean squared error over the standard deviation of the truth.",
         notes="The root of the relative squared error; nan when the truth is constant.",
         formula=r"\frac{RMSE}{\sqrt{\frac1n \sum_i (y_i - \bar y)^2}}",
-        value=_nrmse_std,
+        value=lambda result: math.sqrt(_relative_squared_error(result)),
         oracle="the definition of torchmetrics, NormalizedRootMeanSquaredError",
         on_request=True,
     ),

@@ -190,9 +190,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
         return MetricValue(mean)
 
-    def _metric_names(self) -> list[str]:
-        return [name for name in self._names() if not self._rows[name].is_count]
-
     def _raw(self, name: str) -> list[Any]:
         """Compute a metric of each output."""
         return [one._number(name) for one in self._outputs]

@@ -308,7 +308,7 @@ class Result(ExportedResult):
         rows = {
             name: Row(
                 row.heading,
-                self._on_page(row, reading),
+                reading if row.is_defined(self._source) else Reading(math.nan),
                 row.qualifier(self),
                 row.is_rare,
                 row.better,
@@ -323,10 +323,6 @@ class Result(ExportedResult):
             for field, entry in self._PAGE.items()
         }
         return PageContent(rows=dict(in_order), headline=self.headline(), **said)
-
-    def _on_page(self, row: Metric, reading: Reading) -> Reading:  # noqa: ARG002 - of classes
-        """Return what a page shows of a reading."""
-        return reading
 
     def __dir__(self) -> list[str]:
         absent = {name for name in self.TABLE if self._why_absent(name)}
