@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -80,15 +80,15 @@ class Pieces:
         self._held: list[tuple[int, int, int]] = base.execute(query).fetchall()
         self._new = self._held
 
-    def append(self, data: bytes, whole: Callable[[], Windowed]) -> None:
+    def append(self, data: bytes, total: Windowed) -> None:
         """Store the rows of a commit within its transaction, and merge pieces where that is due.
 
         Parameters
         ----------
         data : bytes
             The accumulator of the rows; empty if there are none.
-        whole : callable
-            Returns the accumulator of all rows.
+        total : Windowed
+            The accumulator of all rows.
         """
         held = self._new = list(self._held)
         if not data:
@@ -96,7 +96,7 @@ class Pieces:
         all_of_them = sum(size for _, level, size in held if level == _WHOLE)
         parts = sum(size for _, level, size in held if level < _WHOLE)
         if parts + len(data) > _MAX_PARTS * all_of_them:
-            self._replace(0, _WHOLE, whole().to_bytes() if held else data)
+            self._replace(0, _WHOLE, total.to_bytes() if held else data)
             return
         self._replace(len(held), 0, data)
         first, level = self._alike(held)
@@ -139,30 +139,16 @@ class Pieces:
         return data
 
 
-@attrs.frozen
-class Addition:
-    """What one commit adds to an accumulator.
-
-    Parameters
-    ----------
-    data : bytes
-        An accumulator of these rows; empty if there are none.
-    whole : callable
-        Returns the accumulator of all rows; called when that is cheaper to store.
-    """
-
-    data: bytes
-    whole: Callable[[], Windowed]
-
-
 @attrs.frozen(kw_only=True)
 class Changes:
     """The changes of one commit.
 
     Parameters
     ----------
-    rows : Addition
-        The rows counted since the last commit.
+    rows : bytes
+        An accumulator of the rows counted since the last commit; empty if there are none.
+    total : Windowed
+        That of all rows, which is stored instead where that is cheaper.
     state : mapping from name to JSON
         The small parts, which are stored in full.
     positions : mapping from name to JSON
@@ -179,7 +165,8 @@ class Changes:
         The time before which labels are decided, and the new labels that are not.
     """
 
-    rows: Addition
+    rows: bytes
+    total: Windowed
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
     values: Mapping[str, Sequence[Any]] = attrs.field(factory=dict)
@@ -321,7 +308,7 @@ class Checkpoint:
         """Write one commit, all or nothing."""
         with self._transaction():
             self._execute("DELETE FROM meta WHERE name = ?", (WAITING,))
-            self._counted.append(changes.rows.data, changes.rows.whole)
+            self._counted.append(changes.rows, changes.total)
             self._many("DELETE FROM run WHERE id = ?", [(name,) for name in changes.removed])
             self._many("DELETE FROM dead WHERE id = ?", [(name,) for name in changes.removed])
             for table, blobs in (("run", changes.runs), ("dead", changes.dead)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,45 +10,7 @@ import numpy as np
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.exact.array_types import Ints
-from streameval.monitoring.checkpoint import Addition
 from streameval.monitoring.status import Closed, SliceRows
-
-
-class Tally:
-    """The accumulator of a monitor, and the rows counted since the last commit.
-
-    Parameters
-    ----------
-    make : callable
-        Makes an accumulator that has counted nothing.
-    total : Windowed
-        What the last commit had counted.
-
-    Attributes
-    ----------
-    total : Windowed
-        All rows that have been counted; nobody else may change it.
-    fresh : Windowed
-        The rows counted since the last commit.
-    """
-
-    def __init__(self, make: Callable[[], Windowed], total: Windowed) -> None:
-        self._make = make
-        self.total = total
-        self.renew()
-
-    def renew(self) -> None:
-        """Begin with the rows of the next commit."""
-        self.fresh = self._make()
-
-    def take_in(self) -> Addition:
-        """Add the rows counted since the last commit to all; return what is to be stored."""
-        data = b""
-        if self.fresh.newest is not None:
-            self.total.merge(self.fresh)
-            data = self.fresh.to_bytes()
-        return Addition(data, lambda: self.total)
-
 
 _FIRST_CLOSED, _MAX_CLOSED = 16, 4096
 _SHORT, _LONG = 0.1, 0.4
@@ -109,12 +71,12 @@ class Closing:
             return False
         return newest - since - self._delay > (keep - self._delay) // 2
 
-    def due(self, tally: Tally, until: int | None) -> tuple[tuple[Closed, ...], int | None]:
+    def due(self, total: Windowed, until: int | None) -> tuple[tuple[Closed, ...], int | None]:
         """Return the next panes to report: those with new rows, and those that have matured.
 
         Parameters
         ----------
-        tally : Tally
+        total : Windowed
             What has been counted.
         until : int or None
             The end of the newest mature pane.
@@ -130,7 +92,7 @@ class Closing:
         self.has_more = False
         if not moves and not self._revised:
             return (), until
-        view = tally.total.view()
+        view = total.view()
         ends = sorted(self._revised)[: self._pace]
         self._revised.difference_update(ends)
         again = [span for end in ends for span in view.spans(end - self._windows.width, end)]
@@ -143,8 +105,8 @@ class Closing:
         if new:
             self._reported = new[-1].end
         return (
-            *(self._closed(tally, span, is_revised=True) for span in again),
-            *(self._closed(tally, span, is_revised=False) for span in new),
+            *(self._closed(total, span, is_revised=True) for span in again),
+            *(self._closed(total, span, is_revised=False) for span in new),
         ), until
 
     def dropped(self) -> list[str]:
@@ -168,13 +130,13 @@ class Closing:
         elif seconds > _LONG:
             self._pace = max(self._pace // 2, 1)
 
-    def _closed(self, tally: Tally, span: Any, *, is_revised: bool) -> Closed:
+    def _closed(self, total: Windowed, span: Any, *, is_revised: bool) -> Closed:
         shown, part = self._windows.shown, span.part
         return Closed(
             start=shown(span.start),
             end=shown(span.end),
             n_rows=span.n_rows,
-            part=tally.total._inner.empty() if part is None else part,
+            part=total._inner.empty() if part is None else part,
             by_slice=SliceRows.of_pane(span.pane),
             is_revised=is_revised,
         )

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import StreamevalError
-from streameval.monitoring.outbox import LOG, Outbox, Receiver, Refused
+from streameval.monitoring.outbox import LOG, Outbox, Receiver, send
 from streameval.monitoring.vitals import summed
-from streameval.render.text import plural, printable
+from streameval.render.text import plural
 
 if TYPE_CHECKING:
     from streameval.monitoring.alerts import Event
@@ -276,13 +276,7 @@ class Heartbeat:
         """Send one, and warn of the first of several refusals."""
         at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         beat = {"id": f"heartbeat {at}", "rule": "heartbeat", "state": "alive", "at": at}
-        refusal = None
-        try:
-            self._receiver.send(beat, _TIMEOUT)
-        except Refused as error:
-            refusal = str(error)
-        except Exception as error:
-            refusal = f"raised {type(error).__name__}: {printable(str(error))}"
+        _, refusal = send(self._receiver, beat, _TIMEOUT)
         if refusal is not None and not self._was_refused:
             LOG.error("%s %s; heartbeats go on", self._receiver.name, refusal)
         self._was_refused = refusal is not None

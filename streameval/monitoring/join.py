@@ -70,7 +70,7 @@ from __future__ import annotations
 import bisect
 import itertools
 from collections.abc import Mapping
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -366,11 +366,11 @@ class Join:
         predictions, labels = self.watermarks
         return None if predictions is None or labels is None else min(predictions, labels)
 
-    def declare(self, side: Literal["predictions", "labels"], partition: str) -> None:
+    def declare(self, side: str, partition: str) -> None:
         """Register a partition before its rows are read, so that no wait ends before that."""
         self._side(side).declare(partition)
 
-    def finish(self, side: Literal["predictions", "labels"], partition: str) -> None:
+    def finish(self, side: str, partition: str) -> None:
         """Mark a partition as complete, so that waits no longer depend on it."""
         self._side(side).finish(partition)
 

@@ -32,7 +32,7 @@ _TRIM: Any = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posi
 
 
 class Joining:
-    """A `Join` of batches: converts batches to records, and joined records to batches.
+    """A `join` of batches: converts batches to records, and joined records to batches.
 
     Parameters
     ----------
@@ -78,43 +78,13 @@ class Joining:
             "label_dtype": self._truths.dtype,
         }
         dtype, state = self._records.dtype, saved.state.get("join")
-        self._join = (
+        self.join = (
             Join(dtype, **options)
             if state is None
             else Join.restore(dtype, options, state, saved.runs, saved.dead)
         )
-        self._n_late_told = self.counters["late_label"]
+        self._n_late_told = self.join.counters["late_label"]
         _give_memory_back()
-
-    @property
-    def watermarks(self) -> tuple[int | None, int | None]:
-        """The watermarks of predictions and of labels."""
-        return self._join.watermarks
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """The counters of the join."""
-        return self._join.counters
-
-    @property
-    def n_pending(self) -> int:
-        """The number of waiting predictions."""
-        return self._join.n_pending
-
-    @property
-    def n_bytes(self) -> int:
-        """The bytes of what is held."""
-        return self._join.n_bytes
-
-    @property
-    def is_full(self) -> bool:
-        """Whether to read no predictions for now."""
-        return self._join.is_full
-
-    @property
-    def is_at_a_limit(self) -> bool:
-        """Whether one side must not be read until joined rows have been removed."""
-        return self._join.is_full or self._join.is_full_of_labels
 
     def order(self, predictions: Reader, labels: Reader) -> list[Reader]:
         """Order sources by event time, the slowest first; leave out one that must wait.
@@ -124,28 +94,20 @@ class Joining:
         BadDataError
             If neither can be read.
         """
-        if self._join.is_stuck:
+        if self.join.is_stuck:
             raise BadDataError(
                 f"{self._max_pending:,} predictions are waiting, and more come within `wait`; ",
                 Named("max_pending"),
                 " must be larger.",
             )
-        if self._join.is_full:
+        if self.join.is_full:
             return [labels]
-        if self._join.is_full_of_labels:
+        if self.join.is_full_of_labels:
             return [predictions]
         ahead, behind = predictions.partitions.newest, labels.partitions.newest
         if behind is None or (ahead is not None and behind <= ahead):
             return [labels, predictions]
         return [predictions, labels]
-
-    def declare(self, role: Any, partition: str) -> None:
-        """Await a partition."""
-        self._join.declare(role, partition)
-
-    def finish(self, role: Any, partition: str) -> None:
-        """Let a partition go."""
-        self._join.finish(role, partition)
 
     def put(
         self,
@@ -161,19 +123,19 @@ class Joining:
         self._last_ids[role] = ids[-1]
         if role == "labels":
             labels = self._truths.encode(batch)
-            self._join.label(partition, ids, times, labels, is_own=is_own)
+            self.join.label(partition, ids, times, labels, is_own=is_own)
             if self._label_rows is not None:
                 self._label_rows.note(*origin, ids, times)
         else:
             rows = self._records.encode(batch, len(times))
-            self._join.predict(partition, ids, times, rows, is_own=is_own)
+            self.join.predict(partition, ids, times, rows, is_own=is_own)
         return slice(None) if is_own is None else is_own
 
     def ready(self) -> Iterator[tuple[Ints, dict[str, Any]]]:
         """Remove and return newly labelled rows, then those whose wait is over."""
-        joined = self._join.ready()
+        joined = self.join.ready()
         if self._label_rows is not None:
-            for reason, labels in self._join.lost:
+            for reason, labels in self.join.lost:
                 self._label_rows.lose(reason, labels)
         for is_labelled in (True, False):
             chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
@@ -192,7 +154,7 @@ class Joining:
 
     def strangers(self, n_labels: int) -> list[str]:
         """Warn once if no label matches a prediction, although both sides have rows."""
-        counters = self._join.counters
+        counters = self.join.counters
         n_expired = counters["unlabelled"]
         enough = min(n_expired, n_labels) >= _STRANGERS
         if self._knows_strangers or counters["joined"] or not enough:
@@ -207,7 +169,7 @@ class Joining:
 
     def late_labels(self) -> list[str]:
         """Warn about labels that came too late: of the first, and of ten times as many again."""
-        n_late = self.counters["late_label"]
+        n_late = self.join.counters["late_label"]
         if n_late < max(10 * self._n_late_told, 1):
             return []
         self._n_late_told = n_late
@@ -216,9 +178,9 @@ class Joining:
 
     def added_to(self, changes: Changes) -> Changes:
         """Add the changes to a commit."""
-        runs = self._join.changes()
+        runs = self.join.changes()
         if self._label_rows is not None:
-            changes = attrs.evolve(changes, label_rows=self._label_rows.undecided(self._join))
+            changes = attrs.evolve(changes, label_rows=self._label_rows.undecided(self.join))
         return attrs.evolve(
             changes,
             state={**changes.state, "join": runs.state},

@@ -307,6 +307,16 @@ def _encoded(body: Any) -> bytes:
     return json.dumps(body, allow_nan=False).encode("ascii") + b"\n"
 
 
+def send(receiver: Receiver, event: JsonEvent, timeout: float) -> tuple[str, str | None]:
+    """Deliver an event; return what the receiver said, and why it refused, if it did."""
+    try:
+        return receiver.send(event, timeout), None
+    except Refused as error:
+        return error.output, str(error)
+    except Exception as error:
+        return "", f"raised {type(error).__name__}: {printable(str(error))}"
+
+
 def receiver_of(on_alert: Any) -> Receiver:
     """Choose how events are delivered: to a URL, a command line, a function, or as it is given.
 
@@ -438,13 +448,7 @@ class Outbox:
     def _work(self) -> None:
         while (name := self._due()) is not None:
             held = self._held[name]
-            said, refusal = "", None
-            try:
-                said = self.receiver.send(held.event, self._timeout)
-            except Refused as error:
-                said, refusal = error.output, str(error)
-            except Exception as error:
-                refusal = f"raised {type(error).__name__}: {printable(str(error))}"
+            said, refusal = send(self.receiver, held.event, self._timeout)
             self._note(name, held, refusal)
             with contextlib.suppress(Exception):  # events go on, even if nothing is shown
                 self._tell(held, said, refusal)

@@ -24,9 +24,9 @@ from streameval.errors import (
 from streameval.exact.array_types import Ints
 from streameval.inputs.paths import Fields
 from streameval.monitoring.alerts import Alerts, Event
-from streameval.monitoring.checkpoint import Addition, Changes, Checkpoint
+from streameval.monitoring.checkpoint import Changes, Checkpoint
 from streameval.monitoring.checkpoint_contents import Saved
-from streameval.monitoring.closing import Closing, Tally
+from streameval.monitoring.closing import Closing
 from streameval.monitoring.planning import rows_together, split
 from streameval.monitoring.quarantine import LabelRows, Quarantine
 from streameval.monitoring.reader import Reader, row_to_json
@@ -142,7 +142,9 @@ class Pipeline:
         self._closing = Closing(self._windows, settings.timing.delay)
         self._check_keep()
         saved = checkpoint.begin(self._config(samples), empty, migrate=settings.migrate)
-        self._tally = Tally(self._plan.make, saved.windowed)
+        self.total = saved.windowed
+        """All rows that have been counted; nobody else may change it."""
+        self._fresh: Windowed = self._plan.make()  # counted since the last commit
         self._notes = list(self._plan.notes)
         self._stored_alerts = saved.state.get("alerts", {})
         self.number = saved.number
@@ -191,10 +193,10 @@ class Pipeline:
             self._count_joined(self._joining, now)
         rows = self._take_in()
         self._notes += self._closing.dropped()
-        closed, until = self._closing.due(self._tally, self._mature_until())
+        closed, until = self._closing.due(self.total, self._mature_until())
         events, alerts = self._judged(now, until)
         is_news |= alerts != self._stored_alerts or self._delivery.has_more_to_commit
-        if n_bytes or rows.data or closed or counts or is_released or is_news:
+        if n_bytes or rows or closed or counts or is_released or is_news:
             self._commit(now, rows, closed, events, alerts)
         self._closing.set_pace(clocks.monotonic() - began)
         return Step(
@@ -225,7 +227,7 @@ class Pipeline:
         """Continue the alerts by rules, and refuse routes of slices without an alert."""
         made = Alerts.restore(
             settings.rules,
-            self._tally.total,
+            self.total,
             stored,
             false_alarms=settings.false_alarms,
             number=self.number if self._has_counted else 0,
@@ -238,13 +240,13 @@ class Pipeline:
         """Return the current numbers, which `step` has committed."""
         watermark, label_watermark = self._watermarks()
         joining = self._joining
-        counters = {**self._counters, **({} if joining is None else joining.counters)}
+        counters = {**self._counters, **({} if joining is None else joining.join.counters)}
         return Status(
             number=self.number,
             n_rows=self._n_rows,
             n_counted=self._n_counted,
             n_labelled=self._n_labelled,
-            n_pending=0 if joining is None else joining.n_pending,
+            n_pending=0 if joining is None else joining.join.n_pending,
             watermark=self._shown(watermark),
             label_watermark=self._shown(label_watermark),
             mature_until=self._shown(self._mature_until()),
@@ -252,7 +254,7 @@ class Pipeline:
             waits_for=self._shown(self._intake.waits_for),
             counters={name: number for name, number in counters.items() if number},
             positions=self._intake.positions,
-            is_full=joining is not None and joining.is_full,
+            is_full=joining is not None and joining.join.is_full,
             committed_at=self._committed_at,
             n_dropped=self._delivery.n_dropped,
         )
@@ -260,7 +262,7 @@ class Pipeline:
     @property
     def pending_bytes(self) -> int:
         """The memory of pending rows."""
-        return 0 if self._joining is None else self._joining.n_bytes
+        return 0 if self._joining is None else self._joining.join.n_bytes
 
     @property
     def quarantined(self) -> dict[str, int]:
@@ -273,11 +275,6 @@ class Pipeline:
             return {}
         newest = {role: one.partitions.newest for role, one in self._intake.readers.items()}
         return {role: now - time / 1e6 for role, time in newest.items() if time is not None}
-
-    @property
-    def total(self) -> Windowed:
-        """All rows that have been counted; nobody else may change it."""
-        return self._tally.total
 
     def alert_states(self) -> tuple[Any, ...]:
         """Return the states of alerts, one for each rule and slice."""
@@ -367,7 +364,8 @@ class Pipeline:
         readers = [*self._intake.readers.values()]
         if self._joining is None:
             return readers
-        if self._joining.is_at_a_limit:
+        join = self._joining.join
+        if join.is_full or join.is_full_of_labels:  # until joined rows have been removed
             self._count_joined(self._joining, now)
         return self._joining.order(*readers)
 
@@ -387,7 +385,7 @@ class Pipeline:
         if until is not None:
             reader.put_back(chunk, until)
             return False
-        accumulator = self._tally.fresh if joining is None else plan.make()
+        accumulator = self._fresh if joining is None else plan.make()
         batch, row_ids = self._screening.admit(parsed, chunk.block, reader, accumulator, now)
         times = batch[self._windows.time].view(np.int64)
         if len(times):
@@ -438,14 +436,14 @@ class Pipeline:
         """Register newly found partitions before anything is decided without them."""
         for role, name in self._intake.declare(now):
             if self._joining is not None:
-                self._joining.declare(role, name)
+                self._joining.join.declare(role, name)
 
     def _release_idle(self, now: float) -> bool:
         """Release silent partitions; return whether there are any."""
         gone = self._intake.release_idle(now)
         if self._joining is not None:
             for role, name in gone:
-                self._joining.finish(role, name)
+                self._joining.join.finish(role, name)
         return bool(gone)
 
     def _count_joined(self, joining: Joining, now: float) -> None:
@@ -453,19 +451,22 @@ class Pipeline:
         self._declare(now)
         for times, batch in joining.ready():
             try:
-                self._tally.fresh.update(batch)
+                self._fresh.update(batch)
             except (InvalidInputError, CountOverflowError) as error:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._closing.note_counted(times)
         self._notes += joining.strangers(self._counters["labels"])
         self._notes += joining.late_labels()
 
-    def _take_in(self) -> Addition:
+    def _take_in(self) -> bytes:
         """Add the rows counted since the last commit to all; return what is to be stored."""
-        fresh = self._tally.fresh
+        fresh = self._fresh
+        if fresh.newest is None:
+            return b""
         self._n_counted += fresh.n_rows()
         self._n_labelled += heaviest(fresh.n)
-        return self._tally.take_in()
+        self.total.merge(fresh)
+        return fresh.to_bytes()
 
     def _mature_until(self) -> int | None:
         """Return the end of the newest mature pane."""
@@ -479,7 +480,7 @@ class Pipeline:
     def _watermarks(self) -> tuple[int | None, int | None]:
         """Return the watermark of predictions and, if there are any, that of labels."""
         if self._joining is not None:
-            return self._joining.watermarks
+            return self._joining.join.watermarks
         return self._intake.predictions.watermark, None
 
     def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
@@ -487,13 +488,13 @@ class Pipeline:
         if not self._settings.rules and not self._stored_alerts:
             return (), self._stored_alerts
         until = self._shown(until)
-        events = self._alerts.step(self._tally.total, until, self.status(), now)
+        events = self._alerts.step(self.total, until, self.status(), now)
         return events, self._alerts.to_json()
 
     def _commit(
         self,
         now: float,
-        added: Addition,
+        rows: bytes,
         closed: Sequence[Closed],
         events: Sequence[Event],
         alerts: Any,
@@ -520,7 +521,8 @@ class Pipeline:
         if self._quarantine is not None:
             state["quarantine"] = self._quarantine.write()
         changes = Changes(
-            rows=added,
+            rows=rows,
+            total=self.total,
             state=state,
             positions=self._intake.positions,
             events=to_deliver,
@@ -534,7 +536,7 @@ class Pipeline:
         self._has_counted = True
         self._stored_alerts = alerts
         self._delivery.note_committed(to_deliver)
-        self._tally.renew()
+        self._fresh = self._plan.make()
 
     def _shown(self, time: int | None) -> Any:
         return None if time is None else self._windows.shown(time)

@@ -21,7 +21,7 @@ import numpy as np
 from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array, Ints
 from streameval.io.errors import BadRow
-from streameval.monitoring.status import BAD
+from streameval.monitoring.status import BAD, Recent
 from streameval.runs.counting import RowShare, bad_rows, update_good
 from streameval.runs.totals import BadRows
 
@@ -36,49 +36,6 @@ if TYPE_CHECKING:
 _RECENT = 10_000
 _FEWEST = 1000  # a share of fewer rows means little: it is taken of this many
 _APART = 1000
-
-
-class RecentBad:
-    """Compare bad rows with the newest rows, at least the last 10,000.
-
-    A log that lives for years may have many bad rows in all; what is wrong is when they become
-    frequent.
-    """
-
-    def __init__(self) -> None:
-        self._marks: list[tuple[int, int]] = [(0, 0)]
-        self._now = 0, 0
-
-    def restore(self, marks: Sequence[Sequence[int]] | None, n_rows: int, n_bad: int) -> None:
-        """Continue from `to_json`; without it, from numbers of rows that count no more."""
-        self._marks = [(n_rows, n_bad)] if marks is None else [(rows, bad) for rows, bad in marks]
-
-    def to_json(self) -> list[Any]:
-        """Return what a checkpoint stores: numbers of rows and bad rows, some time ago first."""
-        return [*map(list, self._marks)]
-
-    def note(self, n_rows: int, n_bad: int) -> None:
-        """Note how many rows, and bad rows of them, have been read so far."""
-        while len(self._marks) > 1 and n_rows - self._marks[1][0] >= _RECENT:
-            self._marks.pop(0)
-        self._now = n_rows, n_bad
-        if n_rows - self._marks[-1][0] >= _APART:
-            self._marks.append(self._now)
-
-    def check(self, limit: RowShare, example: object) -> None:
-        """Raise an error if too many of the newest rows are bad.
-
-        Raises
-        ------
-        BadDataError
-            The message names an example.
-        """
-        rows, bad = (now - then for now, then in zip(self._now, self._marks[0], strict=True))
-        if limit.is_below(bad, max(rows, _FEWEST)):
-            found = f" {bad:,} of the last {rows:,} rows are bad; "
-            raise BadDataError(str(example), found, Named("max_bad"), f" is {limit}.")
-
-
 _NOTES = 5
 _WITNESSES = 15
 _NO_LIMIT = 2**63 - 1
@@ -95,7 +52,8 @@ class Screening:
     max_ahead : int
         How far event time may be ahead of the clock, in microseconds.
     max_bad : int or RowShare
-        The number of bad rows that are tolerated, or their share of the newest rows.
+        The number of bad rows that are tolerated, or their share of the newest rows: a log that
+        lives for years may have many in all; what is wrong is when they become frequent.
     counters : Counter
         The counters of the other rows, by reason.
     quarantine : Quarantine, optional
@@ -116,7 +74,7 @@ class Screening:
         self._counters = counters
         self._max_bad = max_bad
         self._bad = BadRows(max_bad)
-        self._recent = RecentBad()
+        self._recent = Recent(_RECENT, _APART, [(0, 0)])
         self._n_judged = 0
         self._newest: BadRow | None = None
         self._notes: list[str] = []
@@ -124,11 +82,13 @@ class Screening:
     def restore(self, recent: Sequence[Sequence[int]] | None, n_good: int) -> None:
         """Continue from the restored counters, and from `to_json` if it was stored."""
         self._bad.n = self._n_judged = sum(self._counters[reason] for reason in BAD)
-        self._recent.restore(recent, n_good + self._bad.n, self._bad.n)
+        # without marks, earlier rows count no more
+        marks = [(n_good + self._bad.n, self._bad.n)] if recent is None else recent
+        self._recent = Recent(_RECENT, _APART, marks)
 
     def to_json(self) -> list[Any]:
         """Return what a checkpoint stores beside the counters."""
-        return self._recent.to_json()
+        return self._recent.marks
 
     def waits_for(
         self,
@@ -194,12 +154,15 @@ class Screening:
         Raises
         ------
         BadDataError
-            If there are too many.
+            If there are too many; the message names an example.
         """
-        self._recent.note(n_good + self._bad.n, self._bad.n)
-        if isinstance(self._max_bad, RowShare) and self._bad.n > self._n_judged:
-            self._recent.check(self._max_bad, self._newest)
-        self._n_judged = self._bad.n
+        limit, n_rows = self._max_bad, n_good + self._bad.n
+        before, n_before = self._recent.note(n_rows, self._bad.n)
+        rows, bad = n_rows - before, self._bad.n - n_before
+        is_new, self._n_judged = self._bad.n > self._n_judged, self._bad.n
+        if isinstance(limit, RowShare) and is_new and limit.is_below(bad, max(rows, _FEWEST)):
+            found = f" {bad:,} of the last {rows:,} rows are bad; "
+            raise BadDataError(str(self._newest), found, Named("max_bad"), f" is {limit}.")
 
     def take_notes(self) -> list[str]:
         """Return those of the first few bad rows that arrived since the last call."""

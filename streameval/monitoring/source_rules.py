@@ -10,6 +10,7 @@ import attrs
 
 from streameval.inputs.durations import duration_text
 from streameval.monitoring.series import Event, Phase, Rule, Series, time_text
+from streameval.monitoring.status import Recent
 
 if TYPE_CHECKING:
     from streameval.configs.windowed import WindowedConfig
@@ -160,19 +161,19 @@ class LostShare(SourceSeries):
 
     def __init__(self, rule: ShareRule, value: Any, config: WindowedConfig) -> None:
         super().__init__(rule, value, config)
-        self.marks = [[0, 0]]
+        self.marks: list[Any] = [[0, 0]]
 
     def listen(self, status: Status, now: int) -> Event | None:
         """Compare the share among the last rows, once there are enough of them."""
         rows, lost = self._numbers(status)
         if rows < self.marks[-1][0]:  # rows that were only held are read for good
             self.marks = [[0, 0]]
-        first = self.marks[0]
+        first, recent = self.marks[0], Recent(_ROWS, _ROWS, self.marks)
         n, n_lost = rows - first[0], lost - first[1]
         if n < _MIN_ROWS:
             return None
-        if rows - self.marks[-1][0] >= _ROWS:
-            self.marks = [self.marks[-1], [rows, lost]]
+        recent.note(rows, lost)
+        self.marks = recent.marks
         state: Phase = "firing" if n_lost > self.rule.share * n else "resolved"
         return self.turned(state, now, now, value=n_lost / n, n=n)
 

@@ -300,6 +300,33 @@ class Step:
     notes: tuple[str, ...] = ()
 
 
+class Recent:
+    """What a number was some rows, or seconds, ago.
+
+    Parameters
+    ----------
+    span : float
+        How far to look back, if there has been so much.
+    apart : float
+        By how much two marks differ.
+    marks : sequence of (float, object)
+        What was noted, the oldest first: when, and the number.
+    """
+
+    def __init__(self, span: float, apart: float = 0, marks: Sequence[Sequence[Any]] = ()) -> None:
+        self._span, self._apart = span, apart
+        self.marks = [*map(list, marks)]
+
+    def note(self, at: float, number: Any) -> list[Any]:
+        """Note a number, and return the mark with which to compare it."""
+        marks = self.marks
+        while len(marks) > 1 and at - marks[1][0] >= self._span:
+            marks.pop(0)
+        if not marks or at - marks[-1][0] >= self._apart:
+            marks.append([at, number])
+        return marks[0]
+
+
 def check_exported(
     snapshot: Snapshot, windows: Sequence[Any], metrics: Sequence[str | MetricName]
 ) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 import attrs
 
+from streameval.monitoring.status import Recent
 from streameval.render.text import clock_text, duration, number, size
 
 _STATM = Path("/proc/self/statm")
@@ -148,15 +149,11 @@ class Pace:
     """How many rows a second each source has had in the last minute."""
 
     def __init__(self) -> None:
-        self._seen: deque[tuple[float, Mapping[str, int]]] = deque()
+        self._seen = Recent(_SPAN)
 
     def observe(self, now: float, n_rows: Mapping[str, int]) -> dict[str, float]:
         """Note the rows that have been read until now, and return the pace of each source."""
-        seen = self._seen
-        seen.append((now, n_rows))
-        while len(seen) > 2 and now - seen[1][0] >= _SPAN:
-            seen.popleft()
-        began, before = seen[0]
+        began, before = self._seen.note(now, n_rows)
         if now <= began:
             return {}
         return {role: (n - before[role]) / (now - began) for role, n in n_rows.items()}

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.monitoring.checkpoint import Addition, Changes, Checkpoint
+from streameval.monitoring.checkpoint import Changes, Checkpoint
 from streameval.monitoring.checkpoint_contents import read_checkpoint, read_numbers
 from streameval.monitoring.checkpoint_file import _compact, is_checkpoint
 from streameval.monitoring.status import SliceRows, Weights
@@ -37,8 +37,8 @@ class Writer:
         self.number += 1
         data = b"" if rows.newest is None else rows.to_bytes()
         given = {"state": {}, "positions": {}} | changes
-        rows = Addition(data, lambda: self.total)
-        self.checkpoint.commit(self.number, Changes(rows=rows, **given))
+        changes = Changes(rows=data, total=self.total, **given)
+        self.checkpoint.commit(self.number, changes)
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ def commit_sliced(held, number, time, *truths):
     batch = {"y_true": truths, "y_pred": [1] * len(truths), "country": ["DE"] * len(truths)}
     rows = SLICED.copy().update(batch | {"time": np.full(len(truths), time)})
     total = held.load().windowed.merge(rows)
-    changes = Changes(rows=Addition(rows.to_bytes(), lambda: total), state={}, positions={})
+    changes = Changes(rows=rows.to_bytes(), total=total, state={}, positions={})
     held.commit(number, changes)
     return total
 
@@ -263,8 +263,7 @@ def test_checkpoint_of_version_2_goes_on(path):
     rows = before.windowed.copy().reset()
     rows.update({"time": [121], "country": ["US"], "y_true": [None], "y_pred": [1]})
     total = held.load().windowed.merge(rows)
-    added = Addition(rows.to_bytes(), lambda: total)
-    held.commit(6, Changes(rows=added, state={}, positions={}))
+    held.commit(6, Changes(rows=rows.to_bytes(), total=total, state={}, positions={}))
     assert of_slices(held.load(), "US")[-1] == [Weights(0, 2)]
     held.close()
 

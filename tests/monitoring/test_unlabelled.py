@@ -15,7 +15,6 @@ from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators.sealed import FlatSlices
-from streameval.monitoring.closing import Tally
 from streameval.monitoring.status import SliceRows, Weights
 from streameval.states import codec
 from streameval.states.column import Column
@@ -87,22 +86,21 @@ def test_states_are_the_same_however_rows_come() -> None:
 
 
 @each("seed", range(quick_cases(150, least=4)))
-def test_tally_is_the_same_however_rows_are_cut_and_committed(seed: int) -> None:
+def test_total_is_the_same_however_rows_are_cut_and_committed(seed: int) -> None:
     rng = random.Random(seed)
     rows = drawn(rng, rng.choice([0, 1, 6]), 200)
     size, states = len(rows["country"]), set()
     for attempt in range(4):
-        tally = Tally(windowed, windowed())
+        total, fresh = windowed(), windowed()
         left = rng.sample(range(size), size)
         while left:
             n_next = rng.randrange(1, size + 1) if attempt else size
             part, left = left[:n_next], left[n_next:]
-            tally.fresh.update({name: [column[at] for at in part] for name, column in rows.items()})
+            fresh.update({name: [column[at] for at in part] for name, column in rows.items()})
             if rng.random() < 0.4:
-                tally.take_in()
-                tally.renew()
-        tally.take_in()
-        states.add(tally.total.to_bytes())
+                total.merge(fresh)
+                fresh = windowed()
+        states.add(total.merge(fresh).to_bytes())
     assert len(states) == 1
 
 
