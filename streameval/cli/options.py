@@ -93,13 +93,14 @@ class Option:
         """Say what it does as the configuration has it, for a help, which is formatted with %."""
         from streameval.configs.options import help_of
 
-        task = self.tasks[0] if self.tasks else "windows"
+        other = "monitor" if self.commands == ["watch"] else "windows"
+        task = self.tasks[0] if self.tasks else other
         text = help_of(_configuration(task), name).replace("%", "%%")
         return f"{text}; repeatable" if self.settings.get("action") == "append" else text
 
 
 def _configuration(task: str) -> Any:
-    """Import what declares the options of a task, or those of windows."""
+    """Import what declares the options of a task, of a monitor, or of windows."""
     config: Any
     match task:
         case "classification":
@@ -116,6 +117,8 @@ def _configuration(task: str) -> Any:
             from streameval.configs.mean import MeanConfig as config
         case "ranking":
             from streameval.configs.ranking import RankingConfig as config
+        case "monitor":
+            from streameval.monitoring.options import MonitorOptions as config
         case _:
             from streameval.configs.windowed import WindowedConfig as config
     return config
@@ -526,38 +529,20 @@ class Options:
 class Watching:
     """The options of `streameval watch` beside those of input and counting."""
 
-    max_ahead: values.TimeSpan | None = _followed("rows further in the future are bad, default 1h")
-    out_of_order: values.TimeSpan | None = _followed(
-        "how far back in time a row may be, default 0s"
-    )
-    allowed_lateness: values.TimeSpan | None = _followed(
-        "how long a pane stays open after its end, default 0s"
-    )
-    idle_after: values.TimeSpan | None = _followed(
-        "when a silent file no longer holds the others back, default 5m"
-    )
+    max_ahead: values.TimeSpan | None = _followed()
+    out_of_order: values.TimeSpan | None = _followed()
+    allowed_lateness: values.TimeSpan | None = _followed()
+    idle_after: values.TimeSpan | None = _followed()
     kafka_config: values.FilePath | None = _followed("NAME=VALUE lines for the Kafka client")
     labels: values.FilePaths | None = _label("the files with the labels", nargs="+")
-    key: values.ColumnName | None = _label(
-        "the id of a prediction and its label", aliases=("--join",)
-    )
-    wait: values.TimeSpan | None = _label("how long a prediction waits for its label")
-    unlabelled: Annotated[str, "drop|LABEL"] | None = _label(
-        "how a prediction without a label counts: drop, as unlabelled (default), or this label"
-    )
-    settle: values.TimeSpan | None = _label(
-        "how long a label can be corrected; the last one counts"
-    )
-    shard: Annotated[str, "I/N"] | None = _label(
-        "join one of N parts of all ids, such as 1/4, each with its own checkpoint"
-    )
-    label_time: values.ColumnName | None = _label("the time of a label, default that of --time")
-    label_idle_after: values.TimeSpan | None = _label(
-        "when a silent file of labels no longer holds the others back, default never"
-    )
-    max_pending: values.Count | None = _label(
-        "stop reading while this many predictions are pending, default 10000000"
-    )
+    key: values.ColumnName | None = _label(aliases=("--join",))
+    wait: values.TimeSpan | None = _label()
+    unlabelled: Annotated[str, "drop|LABEL"] | None = _label()
+    settle: values.TimeSpan | None = _label()
+    shard: Annotated[str, "I/N"] | None = _label()
+    label_time: values.ColumnName | None = _label()
+    label_idle_after: values.TimeSpan | None = _label()
+    max_pending: values.Count | None = _label()
     windows: tuple[values.Width, ...] = _window(
         "a window to show beside the newest pane; repeatable",
         commands="watch",
@@ -575,24 +560,11 @@ class Watching:
     )
     checkpoint: values.FilePath | None = _state("an SQLite file, created if it does not exist")
     once: bool | None = _state("read what exists, and exit")
-    migrate: bool | None = _state(
-        "continue a checkpoint of other slices or lateness, if it holds what they need"
-    )
-    commit_bytes: values.Count | None = _state(
-        "read at most this many bytes per commit, default 33554432"
-    )
-    alerts: tuple[values.RuleTable, ...] = _alert(
-        "alert on a rule such as 'recall[1] < 0.8', or a table of rule, name, severity, labels and "
-        "links; repeatable",
-        aliases=("--alert",),
-    )
-    false_alarms: Annotated[str, "RATE"] | None = _alert(
-        "the false alarms of all alerts together, default '1 per 30d'"
-    )
-    on_alert: tuple[values.ReceiverTable, ...] = _alert(
-        "run a command, post to a URL, or a table of to, format, key, severity, rules, slices, "
-        "resolved and heartbeat; repeatable"
-    )
+    migrate: bool | None = _state()
+    commit_bytes: values.Count | None = _state()
+    alerts: tuple[values.RuleTable, ...] = _alert(aliases=("--alert",))
+    false_alarms: Annotated[str, "RATE"] | None = _alert()
+    on_alert: tuple[values.ReceiverTable, ...] = _alert()
     serve: Annotated[str, "ADDR"] | None = _page(
         f"serve a live page, and /metrics for Prometheus; default {ADDRESS}",
         nargs="?",
@@ -608,10 +580,7 @@ class Watching:
         "what lines on standard error are: text, with times while files are followed (default), or "
         "JSON objects of time, level and message"
     )
-    quarantine: values.FilePath | None = _written(
-        "append a JSON line for each bad row, late label and label without a prediction; at most "
-        "32 MiB, and as much in FILE.1"
-    )
+    quarantine: values.FilePath | None = _written()
     output: values.FilePath | None = _written(
         "append a JSON line for each closed pane", names=("-o", "--output"), aliases=("--out",)
     )

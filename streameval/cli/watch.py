@@ -24,13 +24,11 @@ from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.options import (
-    JOIN,
     OPTIONS_OF_TASKS,
     Options,
     Reporting,
     Watching,
     error_text,
-    option_text,
     option_words,
     refuse,
     taken,
@@ -87,7 +85,6 @@ _MAX_BAD = RowShare(Decimal(1))
 _FIELDS = attrs.fields(Watching)
 _OF_MONITOR = [field.name for field in _FIELDS if field.name in signature(Monitor).parameters]
 _RELOADED = ("alerts", "false_alarms", "on_alert", "title")
-_OF_JOIN = [field.name for field in _FIELDS if field.metadata["option"].group == JOIN]
 
 
 def watch(
@@ -220,7 +217,6 @@ class _Reload:
                 )
         _check_page(watching)
         _check_routes(watching)
-        _check_labels(watching)
         _check_metrics(task_asked_for(options), (), watching.alerts)
         return watching
 
@@ -384,8 +380,9 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
         refuse(options, ["nan"], "cannot be used with watch and --task regression; use --where")
     check_windows(options)
     check_clusters(options)
-    _check_labels(watching)
-    if watching.labels is not None and options.task not in OPTIONS_OF_TASKS["y_true"]:
+    if watching.labels is None:
+        refuse(watching, ["max_pending", "label_idle_after"], "needs --labels")
+    elif options.task not in OPTIONS_OF_TASKS["y_true"]:
         raise UsageError(f"--labels cannot be used with --task {options.task}: it has no truth.")
     _check_widths(options, watching.windows)
     _check_metrics(task, options.reporting.metrics, watching.alerts)
@@ -447,19 +444,6 @@ def _source(files: Sequence[str], options: Options, watching: Watching) -> Sourc
         )
     except ImportError as error:
         raise UsageError(str(error)) from None
-
-
-def _check_labels(watching: Watching) -> None:
-    """Raise UsageError for options of a join without labels."""
-    if watching.labels is not None:
-        for name in ("key", "wait"):
-            if getattr(watching, name) is None:
-                raise UsageError(f"--labels needs {option_text(name)}.")
-        return
-    for alert in read_rules(watching.alerts):
-        if alert.rule.needs_labels:
-            raise UsageError(f"--alerts {alert.rule.text!r} needs --labels.")
-    refuse(watching, _OF_JOIN, "needs --labels")
 
 
 def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[Any]) -> None:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from streameval.io.row_filters import RowFilter
-    from streameval.monitoring.settings import Timing
+    from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.runs.counting import RowShare
 
@@ -26,12 +26,12 @@ class Intake:
     ----------
     sources : mapping from role to Source
         The sources of "predictions" and, if there are any, of "labels".
-    timing : Timing
+    settings : Settings
         Decides when a partition is behind, and when it is idle.
     """
 
-    def __init__(self, sources: Mapping[str, Source], timing: Timing) -> None:
-        self._timing = timing
+    def __init__(self, sources: Mapping[str, Source], settings: Settings) -> None:
+        self._settings = settings
         self._max_step: int | None = None
         self.readers = {
             role: Reader(role, source, self._partitions(role, {}))
@@ -40,7 +40,7 @@ class Intake:
 
     def begin(self, pane: int) -> None:
         """Note the width of panes before rows are read."""
-        self._max_step = self._timing.max_step(pane)
+        self._max_step = self._settings.max_step(pane)
         for role, reader in self.readers.items():
             reader.partitions = self._partitions(role, {})
 
@@ -158,8 +158,9 @@ class Intake:
                 closing.callback(reader.source.close)
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
-        timing = self._timing
-        return Partitions(timing.out_of_order, timing.idle_after[role], state, self._max_step)
+        given = self._settings
+        idle_after = given.label_idle_after if role == "labels" else given.idle_after
+        return Partitions(given.out_of_order, idle_after, state, self._max_step)
 
 
 def _ignore() -> None:

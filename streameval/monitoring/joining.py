@@ -15,10 +15,9 @@ from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array, Ints
 from streameval.io.blocks import Block
 from streameval.monitoring.join import Join
-from streameval.monitoring.planning import ID, Split
+from streameval.monitoring.planning import ID, Split, label_of
 from streameval.monitoring.quarantine import LabelRows
 from streameval.monitoring.rows import RecordCodes, Records, Truths
-from streameval.monitoring.settings import Shard, label_of
 
 if TYPE_CHECKING:
     from streameval.monitoring.checkpoint import Changes
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.settings import Settings
 
 
+_OF_JOIN = ("wait", "out_of_order", "settle", "max_pending")
 _STRANGERS = 100
 _TRIM: Any = getattr(ctypes.CDLL(None), "malloc_trim", None) if os.name == "posix" else None
 
@@ -56,9 +56,7 @@ class Joining:
         label_rows: LabelRows | None = None,
     ) -> None:
         self._label_rows = label_rows
-        self._key = settings.key
-        self._max_pending = settings.max_pending
-        self._shard = None if settings.shard is None else Shard.of(settings.shard)
+        self._settings = settings
         self._windows = windows
         self._records = Records(parts.records, saved.values)
         self._truths = Truths(parts.truths, saved.values)
@@ -70,11 +68,8 @@ class Joining:
         self._last_ids = {"predictions": "", "labels": ""}
         self._knows_strangers = False
         options: dict[str, Any] = {
-            "wait": settings.timing.wait,
-            "out_of_order": settings.timing.out_of_order,
-            "settle": settings.timing.settle,
-            "max_step": settings.timing.max_step(windows.width),
-            "max_pending": settings.max_pending,
+            **{name: getattr(settings, name) for name in _OF_JOIN},
+            "max_step": settings.max_step(windows.width),
             "label_dtype": self._truths.dtype,
         }
         dtype, state = self._records.dtype, saved.state.get("join")
@@ -96,7 +91,8 @@ class Joining:
         """
         if self.join.is_stuck:
             raise BadDataError(
-                f"{self._max_pending:,} predictions are waiting, and more come within `wait`; ",
+                f"{self._settings.max_pending:,} predictions are waiting, and more come within "
+                "`wait`; ",
                 Named("max_pending"),
                 " must be larger.",
             )
@@ -119,7 +115,7 @@ class Joining:
     ) -> Any:
         """Add a batch, rows of a block; return the index of the rows of this shard."""
         ids = batch[ID].tolist()
-        is_own = None if self._shard is None else self._shard.has(ids)
+        is_own = self._settings.own(ids)
         self._last_ids[role] = ids[-1]
         if role == "labels":
             labels = self._truths.encode(batch)
@@ -161,8 +157,8 @@ class Joining:
             return []
         self._knows_strangers = True
         text = (
-            f"no label matches a prediction by `{self._key}`: {n_labels:,} labels have been "
-            f"read, such as {self._last_ids['labels']!r}, and {n_expired:,} predictions have "
+            f"no label matches a prediction by `{self._settings.key}`: {n_labels:,} labels have "
+            f"been read, such as {self._last_ids['labels']!r}, and {n_expired:,} predictions have "
             f"found no label, such as {self._last_ids['predictions']!r}"
         )
         return [text]

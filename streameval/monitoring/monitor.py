@@ -24,7 +24,6 @@ from streameval.monitoring.health import Exporter, Health
 from streameval.monitoring.intake import Intake
 from streameval.monitoring.pipeline import Output, Pipeline, Stopping
 from streameval.monitoring.quarantine import Quarantine
-from streameval.monitoring.routes import read_routes
 from streameval.monitoring.series import end_of_end, event_of_end
 from streameval.monitoring.settings import Settings
 from streameval.monitoring.source_protocol import FileSource, Source
@@ -199,7 +198,7 @@ class Monitor:
     ) -> None:
         self._settings = Settings.of(locals())
         self._clock = clock
-        self._delivery = Delivery(read_routes(on_alert, self._settings.rules))
+        self._delivery = Delivery(self._settings.on_alert)
         self._stopping = Stopping()
         self._busy = threading.RLock()  # what is shown is what was committed
         self._listeners: list[Callable[[Snapshot], None]] = []
@@ -216,7 +215,7 @@ class Monitor:
             sources["labels"] = as_source(labels, argument="labels")
         self._refuse_own_files(sources.values())
         self._health = Health(sources)
-        self._intake = Intake(sources, self._settings.timing)
+        self._intake = Intake(sources, self._settings)
         self._stage: Waiting | Pipeline | None = None
         self._status = Status.before_the_first_commit(self._intake.positions)
         self._own_event: Any = None
@@ -292,9 +291,8 @@ class Monitor:
         with self._busy, self._reloading():
             if self._stage is None or not self._is_open:
                 raise InvalidInputError("is closed", argument="monitor")
-            settings = self._settings.with_rules(alerts, false_alarms)
-            routes = read_routes(on_alert, settings.rules)
-            self._stage.reload(settings, routes)
+            settings = self._settings.with_alerts(alerts, false_alarms, on_alert)
+            self._stage.reload(settings)
             self._settings = settings
             self._delivery.begin(lambda: self._health.is_alive)
             if title is not None:

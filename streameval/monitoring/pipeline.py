@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
     from streameval.monitoring.joining import Joining
-    from streameval.monitoring.routes import AlertRoute
     from streameval.monitoring.settings import Settings
     from streameval.monitoring.source_protocol import Chunk
 
@@ -139,7 +138,7 @@ class Pipeline:
         self._plan = settings.planner.plan(first)
         empty = self._plan.make()
         self._windows: WindowedConfig = empty._config
-        self._closing = Closing(self._windows, settings.timing.delay)
+        self._closing = Closing(self._windows, settings.delay)
         self._check_keep()
         saved = checkpoint.begin(self._config(samples), empty, migrate=settings.migrate)
         self.total = saved.windowed
@@ -150,7 +149,7 @@ class Pipeline:
         self.number = saved.number
         """Of the last commit."""
         self._has_counted = "monitor" in saved.state
-        self._alerts = self._judging(settings, self._stored_alerts, delivery.routes)
+        self._alerts = self._judging(settings, self._stored_alerts)
         for name, file in (("output", output), ("quarantine", quarantine)):
             if file is not None:
                 state = file.restore(saved.state.get(name))
@@ -159,7 +158,7 @@ class Pipeline:
         self._joining = self._begin_to_read(samples, saved)
         self._counters: Counter[str] = Counter()
         self._screening = Screening(
-            self._windows, settings.timing.max_ahead, settings.max_bad, self._counters, quarantine
+            self._windows, settings.max_ahead, settings.max_bad, self._counters, quarantine
         )
         self._n_rows = 0
         self._n_counted: int | float = 0
@@ -209,7 +208,7 @@ class Pipeline:
             notes=self._new_notes(),
         )
 
-    def reload(self, settings: Settings, routes: Sequence[AlertRoute]) -> None:
+    def reload(self, settings: Settings) -> None:
         """Turn to other rules and receivers, as a restart does.
 
         Raises
@@ -217,22 +216,20 @@ class Pipeline:
         InvalidInputError
             If a rule or a route does not fit what is counted; then nothing has changed.
         """
-        alerts = self._judging(settings, self._alerts.to_json(), routes)
-        self._delivery.reload(routes, self._checkpoint)
+        alerts = self._judging(settings, self._alerts.to_json())
+        self._delivery.reload(settings.on_alert, self._checkpoint)
         self._settings, self._alerts = settings, alerts
 
-    def _judging(
-        self, settings: Settings, stored: Mapping[str, Any], routes: Sequence[AlertRoute]
-    ) -> Alerts:
+    def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
         """Continue the alerts by rules, and refuse routes of slices without an alert."""
         made = Alerts.restore(
-            settings.rules,
+            settings.alerts,
             self.total,
             stored,
             false_alarms=settings.false_alarms,
             number=self.number if self._has_counted else 0,
         )
-        for route in routes:
+        for route in settings.on_alert:
             route.check_slices([state.slice for state in made.states()])
         return made
 
@@ -296,7 +293,7 @@ class Pipeline:
     def _check_keep(self) -> None:
         """Refuse to keep panes for less time than they need to mature."""
         longest = self._windows.tiers[-1].keep
-        if longest is not None and longest < self._settings.timing.delay + self._windows.width:
+        if longest is not None and longest < self._settings.delay + self._windows.width:
             raise InvalidInputError(
                 "must be longer, or no pane is reported: panes are mature once `wait`, "
                 "`allowed_lateness`, `out_of_order` and a pane have passed",
@@ -317,9 +314,7 @@ class Pipeline:
             plans = {"predictions": parts.predictions, "labels": parts.labels}
             label_rows = None
             if self._quarantine is not None:
-                label_rows = LabelRows(
-                    self._quarantine, self._checkpoint.label_rows, settings.timing
-                )
+                label_rows = LabelRows(self._quarantine, self._checkpoint.label_rows, settings)
             self._checkpoint.begin_label_rows(is_wanted=label_rows is not None)
             joining = Joining(settings, self._windows, parts, saved, label_rows)
         where = settings.planner.where
@@ -429,7 +424,7 @@ class Pipeline:
             return
         self._n_rows += len(times)
         self._closing.note_read(times)
-        lateness = self._settings.timing.allowed_lateness
+        lateness = self._settings.allowed_lateness
         self._counters["late"] += int((self._windows.end_of(times) + lateness <= marks).sum())
 
     def _declare(self, now: float) -> None:
@@ -473,8 +468,8 @@ class Pipeline:
         known = [mark for mark in self._watermarks() if mark is not None]
         if len(known) < len(self._intake.readers):
             return None
-        timing, windows = self._settings.timing, self._windows
-        end: int = windows.end_of(min(known) - timing.allowed_lateness - timing.wait)
+        settings, windows = self._settings, self._windows
+        end: int = windows.end_of(min(known) - settings.allowed_lateness - settings.wait)
         return end - windows.width
 
     def _watermarks(self) -> tuple[int | None, int | None]:
@@ -485,7 +480,7 @@ class Pipeline:
 
     def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
         """Evaluate the alerts; return their events and their states."""
-        if not self._settings.rules and not self._stored_alerts:
+        if not self._settings.alerts and not self._stored_alerts:
             return (), self._stored_alerts
         until = self._shown(until)
         events = self._alerts.step(self.total, until, self.status(), now)

@@ -224,6 +224,20 @@ def _arrays(columns: Sequence[Argument], row: RawRow) -> Iterator[tuple[str, Arr
             yield column.argument, array if column.item is None else array[:, column.item]
 
 
+def label_of(unlabelled: Any, truths: Sequence[Argument]) -> dict[str, Array] | None:
+    """Read the label for predictions that get none; None leaves them unlabelled."""
+    if unlabelled == "drop":
+        return None
+    found = {column.argument: read_one(column.field_type, unlabelled) for column in truths}
+    if len(truths) > 1 or len(truths[0].names) > 1:
+        raise InvalidInputError("cannot be one label: there are several", argument="unlabelled")
+    ((name, label),) = found.items()
+    if label is None:
+        wanted = truths[0].field_type.fault(unlabelled)
+        raise InvalidInputError(f"must be {wanted}, got {unlabelled!r}", argument="unlabelled")
+    return {name: label}
+
+
 def read_one(field_type: FieldType, value: Any) -> Array | None:
     """Read one value as a column of one row; None if it is invalid."""
     if isinstance(value, str):

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streameval.io.blocks import Block, Fault
     from streameval.monitoring.columns import ArrayColumns
     from streameval.monitoring.join import Join
-    from streameval.monitoring.settings import Timing
+    from streameval.monitoring.settings import Settings
 
 MAX_BYTES = 2**26
 """Of the file and the one before it together, and of the labels that may still be unmatched."""
@@ -112,7 +112,7 @@ class LabelRows:
         Where labels without a prediction go.
     stored : callable
         Returns the times and entries of the stored rows of an id.
-    timing : Timing
+    settings : Settings
         How long a label can be undecided.
     """
 
@@ -120,11 +120,11 @@ class LabelRows:
         self,
         quarantine: Quarantine,
         stored: Callable[[bytes], list[tuple[int, RowEntry]]],
-        timing: Timing,
+        settings: Settings,
     ) -> None:
         self._quarantine = quarantine
         self._stored = stored
-        self._span = 2 * timing.wait + (timing.settle or 0) + timing.out_of_order
+        self._span = 2 * settings.wait + (settings.settle or 0) + settings.out_of_order
         self._new: list[tuple[Block, Sequence[Any], Ints, ArrayColumns]] = []
 
     def note(self, block: Block, row_ids: Sequence[Any], ids: Sequence[Any], times: Ints) -> None:

@@ -15,7 +15,6 @@ from streameval.io.columns import Argument
 from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.planning import ID
 from streameval.monitoring.rows import Ids
-from streameval.monitoring.settings import Shard
 from streameval.monitoring.status import Status, Step
 from streameval.runs.counting import bad_rows
 from streameval.runs.totals import BadRows
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.checkpoint import Checkpoint
     from streameval.monitoring.delivery import Delivery
     from streameval.monitoring.intake import Intake
-    from streameval.monitoring.routes import AlertRoute
     from streameval.monitoring.settings import Settings
 
 
@@ -60,7 +58,6 @@ class Waiting:
         self._checkpoint = checkpoint
         self._delivery = delivery
         self._bad = BadRows(settings.max_bad)
-        self._shard = None if settings.shard is None else Shard.of(settings.shard)
         self._is_told = False
         self.total: Any = settings.planner.empty
         self.number = checkpoint.number
@@ -83,14 +80,14 @@ class Waiting:
         notes = (*self._new_notes(), *self._intake.warnings())
         return Step(events=events, is_waiting=self._intake.is_waiting, notes=notes)
 
-    def reload(self, settings: Settings, routes: Sequence[AlertRoute]) -> None:
+    def reload(self, settings: Settings) -> None:
         """Turn to other rules and receivers, as a restart does."""
         alerts = self._judging(settings, self._alerts.to_json())
-        self._delivery.reload(routes, self._checkpoint)
+        self._delivery.reload(settings.on_alert, self._checkpoint)
         self._settings, self._alerts = settings, alerts
 
     def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
-        rules = [alert for alert in settings.rules if not alert.rule.looks_at_panes]
+        rules = [alert for alert in settings.alerts if not alert.rule.looks_at_panes]
         return Alerts.restore(rules, self._empty, stored)
 
     def status(self) -> Status:
@@ -129,9 +126,8 @@ class Waiting:
         where = settings.planner.where if role == "predictions" else None
         parsed = block.parse(columns, where)
         self._bad.add(bad_rows(block, parsed.faults))
-        if self._shard is None:
-            return parsed.n_rows
-        return int(self._shard.has(parsed.batch[ID].tolist()).sum())
+        is_own = None if settings.shard is None else settings.own(parsed.batch[ID].tolist())
+        return parsed.n_rows if is_own is None else int(is_own.sum())
 
     def _commit(self, now: float, events: Sequence[Event], alerts: Any) -> None:
         self._committed_at = now

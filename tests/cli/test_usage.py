@@ -530,6 +530,7 @@ def test_arguments_of_the_library_are_options_of_the_same_name():
 
 def test_help_has_the_defaults_of_a_monitor():
     """But for the bad rows that the command tolerates."""
+    COMMANDS["watch"].describe()
     helps = {action.dest: action.help for action in COMMANDS["watch"]._actions}
     parameters = inspect.signature(se.Monitor).parameters.values()
     defaults = {one.name: one.default for one in parameters if isinstance(one.default, (str, int))}

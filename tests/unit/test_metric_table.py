@@ -22,6 +22,7 @@ from streameval.configs.measures.table import MEASURES
 from streameval.configs.options import checks
 from streameval.configs.ranking import RankingConfig
 from streameval.metrics.table import Metric, Table
+from streameval.monitoring.options import MonitorOptions
 from streameval.results.names import MetricName
 from streameval.results.result_types import RESULTS, WITH_TABLES
 
@@ -122,6 +123,19 @@ def test_options_are_declared_as_the_constructor_and_its_docstring_have_them(kin
         (one.name, inspect.Parameter.empty if one.default is attrs.NOTHING else one.default)
         for one in declared(kind)
     ]
+
+
+def test_options_of_a_monitor_are_declared_as_its_constructor_and_docstring_have_them() -> None:
+    options = {one.name: one for one in attrs.fields(MonitorOptions)}
+    texts = {name: one.metadata["text"].lower().replace("`", "") for name, one in options.items()}
+    assert [name for name, text in texts.items() if text not in told(se.Monitor)] == []
+    parameters = inspect.signature(se.Monitor).parameters
+    assert {name: parameters[name].default for name in options} == {
+        name: inspect.Parameter.empty if one.default is attrs.NOTHING else one.default
+        for name, one in options.items()
+    }
+    others = {"checkpoint", "accumulator", "predictions", "labels", "columns", "clock", "output"}
+    assert parameters.keys() - options.keys() == others
 
 
 def test_measures_are_listed_in_the_description_of_their_option() -> None:
