@@ -22,7 +22,7 @@ from typing import Any
 import attrs
 
 from streameval.errors import BadDataError
-from streameval.monitoring.checkpoint_contents import read_numbers
+from streameval.monitoring.checkpoint import read_numbers
 
 TABLE = Path(__file__).parents[1] / "docs" / "tables" / "watch-memory.txt"
 START = 1_700_000_000

@@ -21,7 +21,6 @@ from streameval.cli.options import (
     StateOptions,
     Watching,
     Writing,
-    option_text,
     tasks_text,
 )
 from streameval.cli.terminal import put
@@ -538,6 +537,6 @@ def _add(group: Any, dest: str, option: Option, changes: Mapping[str, Any]) -> N
     if option.names == (dest,):
         group.add_argument(dest, **settings)
         return
-    group.add_argument(*option.names or [option_text(dest)], dest=dest, **settings)
+    group.add_argument(*option.names, dest=dest, **settings)
     for alias in aliases:
         group.add_argument(alias, dest=dest, **settings | {"help": unset})

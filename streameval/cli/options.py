@@ -99,6 +99,16 @@ class Option:
         return f"{text}; repeatable" if self.settings.get("action") == "append" else text
 
 
+def option_text(name: str) -> str:
+    """Write an option as it is typed.
+
+    >>> option_text("top_k"), option_text("count_missing")
+    ('--top-k', '--no-count-missing')
+    """
+    negated = "no_" if name == "count_missing" else ""
+    return f"--{negated}{name}".replace("_", "-")
+
+
 def _configuration(task: str) -> Any:
     """Import what declares the options of a task, of a monitor, or of windows."""
     config: Any
@@ -159,7 +169,8 @@ def _read_by_type(field: Any) -> Any:
     is_repeated = get_origin(kind) is tuple
     settings = _settings(get_args(kind)[0] if is_repeated else kind)
     settings |= {"action": "append"} if is_repeated else {}
-    option = attrs.evolve(option, settings={**settings, **option.settings})
+    names = option.names or (option_text(field.name),)
+    option = attrs.evolve(option, names=names, settings={**settings, **option.settings})
     is_listed = is_repeated or option.settings.get("nargs") == "+"
     return field.evolve(
         default=() if is_repeated else field.default,
@@ -650,16 +661,6 @@ def refuse(options: Any, names: Iterable[str], why: str) -> None:
     for name in names:
         if getattr(options, name) != fields[name].default:
             raise UsageError(f"{option_text(name)} {why}.")
-
-
-def option_text(name: str) -> str:
-    """Write an option as it is typed.
-
-    >>> option_text("top_k"), option_text("count_missing")
-    ('--top-k', '--no-count-missing')
-    """
-    negated = "no_" if name == "count_missing" else ""
-    return f"--{negated}{name}".replace("_", "-")
 
 
 def option_words(named: Named) -> str | None:

@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 
+import streameval
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
@@ -52,6 +53,8 @@ from streameval.cli.terminal import (
     quieted,
 )
 from streameval.cli.window_text import board, event_text, pane_line, window_entry
+from streameval.configs.collection import SEPARATOR
+from streameval.configs.names import nearest
 from streameval.errors import (
     BadDataError,
     IncompatibleStateError,
@@ -59,9 +62,7 @@ from streameval.errors import (
     UnavailableError,
     UnknownMetricError,
 )
-from streameval.monitoring.checkpoint import Checkpoint
-from streameval.monitoring.checkpoint_contents import copy_checkpoint
-from streameval.monitoring.checkpoint_file import files_of
+from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
 from streameval.monitoring.committed_lines import CommittedLines
 from streameval.monitoring.files import Tail
 from streameval.monitoring.monitor import Monitor
@@ -74,7 +75,7 @@ from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Closed, Step, Weights
 from streameval.render.text import json_line, plural
 from streameval.results.collection import read_or_nan, time_texts
-from streameval.results.names import MetricName
+from streameval.results.names import RESULTS_BY_TASK, MetricName
 from streameval.runs.counting import Plan, RowShare
 from streameval.runs.sources import RawRow
 
@@ -450,17 +451,18 @@ def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[An
     """Before rows are read, raise UnknownMetricError for metrics that the task does not have."""
     rules = [alert.rule for alert in read_rules(alerts)]
     of_rules = {one.text: one.result_metric for one in rules if one.result_metric is not None}
-    if not metrics and not of_rules:
-        return
-    from streameval.results.result_types import check_metric_of_task  # noqa: PLC0415 (all of them)
-
-    for metric in metrics:
-        check_metric_of_task(metric, task)
-    for text, metric in of_rules.items():
-        try:
-            check_metric_of_task(metric, task)
-        except UnknownMetricError as error:
-            raise error.within(repr(text)) from None
+    asked = [*((None, metric) for metric in metrics), *of_rules.items()]
+    tables = [getattr(streameval, name).TABLE for name in RESULTS_BY_TASK[task]] if asked else []
+    rows = [row for table in tables for row in table.values()]
+    averaged = [f"{row.name}_{average}" for row in rows for average in row.averages]
+    known = [row.name for row in rows]
+    for text, metric in asked:
+        name = metric.name if metric.call is None else metric.call[0]
+        if task in ("values", "paired"):
+            name = name.rpartition(SEPARATOR)[2]  # behind that of a column, or of a pair of models
+        if name not in (*known, *averaged):
+            error = UnknownMetricError(f"no metric {str(metric)!r}: {nearest(name, known)}")
+            raise error if text is None else error.within(repr(text))
 
 
 def _check_widths(options: Options, widths: Sequence[str | int]) -> None:

@@ -173,10 +173,6 @@ def _attribute(name: str) -> Callable[..., Any]:
     return value
 
 
-def _lacks_default(row: Metric) -> bool:
-    return any("=" not in one for one in row.arguments)
-
-
 def always(source: Any) -> bool:  # noqa: ARG001 - of any source
     """Apply to every result."""
     return True
@@ -292,10 +288,11 @@ class Metric:
     by_class: bool = False
     headline: int = 0
     documentation: str = ""
-    needs_argument: bool = attrs.field(
-        default=attrs.Factory(_lacks_default, takes_self=True), init=False
-    )
-    """Whether an argument has no default."""
+
+    @property
+    def needs_argument(self) -> bool:
+        """Whether an argument has no default."""
+        return any("=" not in one for one in self.arguments)
 
     @property
     def meaning(self) -> str:

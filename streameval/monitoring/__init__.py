@@ -5,8 +5,8 @@
 Sources
     `source_protocol` says what a source is, and `sources` makes one of what a caller names:
     `files` (with `followed`, `listing` and `contents`), `folders`, `standard_input`,
-    `kafka` and `redis_stream`. `intake` has a `reader` for each, and `watermarks` how far their
-    time has come.
+    `kafka` and `redis_stream`. `intake` reads them, and `watermarks` knows how far their time has
+    come.
 Rows
     `planning` decides how they are read, and `screening` which of them count.
 Labels that come later
@@ -17,8 +17,8 @@ Panes and alerts
     (`rules`), and `alerts` evaluates them by `series`; `routes` say who gets which events, in the
     forms of `templates`, and `delivery` and `outbox` hand them over.
 The commit
-    `checkpoint` writes all of it in one transaction to a file (`checkpoint_file`), from which
-    `checkpoint_contents` reads it, and `status` says what it was.
+    `checkpoint` writes all of it in one transaction to a file, and reads it back; `status` says
+    what it was.
 Those who look at it
     `server` answers: `live_page` with a page, which `live_view` fills, and `health` for probes and
     with the numbers of `prometheus`.

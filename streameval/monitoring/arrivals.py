@@ -19,7 +19,7 @@ from streameval.monitoring.columns import (
     encode,
     select,
 )
-from streameval.monitoring.log_time import NO_TIME, LogTime
+from streameval.monitoring.watermarks import NO_TIME, LogTime
 
 MAX_TIME = 2**62
 _MAX_CHUNKS = 16  # small ones of one partition, before they become one

@@ -4,43 +4,403 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, BinaryIO
 
 import attrs
 
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
-from streameval.errors import BadDataError, IncompatibleStateError
-from streameval.monitoring.checkpoint_contents import (
-    STATE,
-    WAITING,
-    Blobs,
-    Saved,
-    counted,
-    loaded,
-    outbox_of,
-    state_of,
-)
-from streameval.monitoring.checkpoint_file import (
-    BESIDE,
-    LOCK,
-    VERSION,
-    check_header,
-    checked_version,
-    has_much_free,
-    identity,
-    locked,
-    opened,
-    told,
+from streameval.errors import (
+    BadDataError,
+    CorruptStateError,
+    IncompatibleStateError,
+    StreamevalError,
+    UnavailableError,
+    UnsupportedVersionError,
+    refused,
 )
 from streameval.monitoring.quarantine import MAX_BYTES, HeldRow
 
-if TYPE_CHECKING:
-    import sqlite3
+try:
+    import fcntl
+except ImportError:  # pragma: no cover (Windows)
+    fcntl = None  # type: ignore[assignment]
+_MAGIC = b"SQLite format 3\0"
+_APPLICATION_ID = 0x5345636B  # "SEck"
+_ID_BYTES = slice(68, 72)  # of the header of an SQLite file
+_VERSION = 3
+_BESIDE = 2  # the version with a table of rows without a label by slice
+_BUSY_SECONDS = 60
+_PAGE_BYTES = 2**14  # most of a commit is blobs of pending rows; a file keeps the size it has
+_MAX_FREE = 4  # a file may have one page of four free, which later commits fill again
+_LOG_BYTES = 2**26  # of the write-ahead log, between commits
+_LOCK = "-lock"
+_PASSING = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED")
+_OTHER = "exists and is not a checkpoint; choose another name."
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE piece (id INTEGER PRIMARY KEY, level INTEGER NOT NULL, data BLOB NOT NULL);
+CREATE TABLE run (id PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE dead (id PRIMARY KEY, data BLOB NOT NULL, crc INTEGER NOT NULL);
+CREATE TABLE dictionary (name TEXT NOT NULL, code INTEGER NOT NULL, value TEXT NOT NULL,
+    PRIMARY KEY (name, code)) WITHOUT ROWID;
+CREATE TABLE source (name TEXT PRIMARY KEY, position TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE outbox (id TEXT PRIMARY KEY, number INTEGER NOT NULL, event TEXT NOT NULL);
+"""
+
+
+def files_of(path: str | os.PathLike[str]) -> list[str]:
+    """List the files of a checkpoint: the file itself, those of SQLite, and the lock."""
+    target = os.path.realpath(path)
+    return [os.fspath(path), *(f"{target}{end}" for end in ("", "-wal", "-shm", _LOCK))]
+
+
+def is_checkpoint(path: str | os.PathLike[str]) -> bool:
+    """Recognize a checkpoint by its first bytes; a file that cannot be read twice is not one."""
+    try:
+        if not Path(path).is_file():
+            return False
+        with Path(path).open("rb") as file:
+            head = file.read(_ID_BYTES.stop)
+    except OSError:
+        return False
+    own = _APPLICATION_ID.to_bytes(4, "big")
+    return head.startswith(_MAGIC) and head[_ID_BYTES] == own
+
+
+@contextmanager
+def _reading(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+    """Open a checkpoint that a monitor may be using."""
+    name = os.fspath(path)
+    if not is_checkpoint(path):
+        raise BadDataError(f"{name}: is not a checkpoint.")
+    address = f"{Path(os.path.realpath(path)).as_uri()}?mode=ro"
+    with (
+        _told(name),
+        closing(
+            sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+        ) as base,
+    ):
+        _checked_version(base)
+        yield base
+
+
+def _opened(target: str) -> sqlite3.Connection:
+    """Open a checkpoint to write it; a new file gets its tables."""
+    base = sqlite3.connect(target, _BUSY_SECONDS, isolation_level=None, check_same_thread=False)
+    base.execute(f"PRAGMA page_size={_PAGE_BYTES}")
+    base.execute("PRAGMA auto_vacuum=INCREMENTAL")  # of a new file
+    _prepare(base)
+    _compact(base)
+    base.execute("PRAGMA journal_mode=WAL")
+    base.execute(f"PRAGMA journal_size_limit={_LOG_BYTES}")
+    base.execute("PRAGMA synchronous=FULL")
+    return base
+
+
+def _check_header(path: str, name: str) -> None:
+    """Refuse a file of another type before SQLite creates files next to it."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise BadDataError(f"{name}: there is no such folder.")
+    if target.exists():
+        with _told(name), target.open("rb") as file:
+            head = file.read(len(_MAGIC))
+        if head and head != _MAGIC:
+            raise BadDataError(f"{name}: {_OTHER}")
+
+
+def _prepare(base: sqlite3.Connection) -> None:
+    """Create the tables of a new file; refuse a file of another program or a newer release."""
+    if not base.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]:
+        own = f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {_VERSION};"
+        base.executescript(f"BEGIN IMMEDIATE;{_TABLES}{own}COMMIT;")
+    if base.execute("PRAGMA application_id").fetchone()[0] != _APPLICATION_ID:
+        raise BadDataError(_OTHER)
+    _checked_version(base)
+
+
+def _compact(base: sqlite3.Connection) -> None:
+    """Rewrite a file of an older release once, so that commits can give free pages back.
+
+    It takes as long as to copy the pages in use, and as much room; without it, the file stays as it
+    is until the next start.
+    """
+    if not base.execute("PRAGMA auto_vacuum").fetchone()[0] and _has_much_free(base):
+        base.execute("PRAGMA auto_vacuum=INCREMENTAL")
+        with suppress(sqlite3.OperationalError):  # the disk is full, or another reads
+            base.execute("VACUUM")
+
+
+def _has_much_free(base: sqlite3.Connection) -> bool:
+    """Whether so many pages are free that it is worth to move others."""
+    free, pages = (
+        base.execute(f"PRAGMA {name}").fetchone()[0] for name in ("freelist_count", "page_count")
+    )
+    return bool(free * _MAX_FREE > pages)
+
+
+def _checked_version(base: sqlite3.Connection) -> int:
+    """Return the version of a checkpoint; refuse one of a newer release."""
+    version: int = base.execute("PRAGMA user_version").fetchone()[0]
+    if version > _VERSION:
+        raise UnsupportedVersionError(
+            f"a newer release has written this checkpoint, of version {version}; this one reads "
+            f"up to {_VERSION}."
+        )
+    return version
+
+
+def _locked(path: str, name: str) -> BinaryIO:
+    """Lock the checkpoint for this process; the system releases it when the process ends."""
+    with _told(name):
+        file = Path(f"{path}{_LOCK}").open("ab")  # noqa: SIM115 - held until the end
+    try:
+        if fcntl is None:  # pragma: no cover (Windows)
+            import msvcrt  # noqa: PLC0415
+
+            system: Any = msvcrt
+            system.locking(file.fileno(), system.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        file.close()
+        raise UnavailableError(f"{name}: another monitor holds this checkpoint.") from None
+    return file
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return the identity of a file, None if it is gone; an open file keeps its inode."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def _told(name: str) -> Iterator[None]:
+    """Convert errors of SQLite, JSON and the system into errors that name the file."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        is_passing = getattr(error, "sqlite_errorname", "").startswith(_PASSING)
+        raise (UnavailableError if is_passing else BadDataError)(f"{name}: {error}.") from None
+    except (sqlite3.DatabaseError, json.JSONDecodeError, KeyError) as error:
+        raise CorruptStateError(f"{name}: state is corrupt: {error}.") from None
+    except OSError as error:
+        raise refused(name, error) from None
+    except StreamevalError as error:
+        raise (error if str(error).startswith(name) else error.within(name)) from None
+
+
+_STATE = "state."
+_WAITING = f"{_STATE}waiting"  # there is no commit of rows yet
+
+
+@attrs.frozen(kw_only=True)
+class Saved:
+    """The contents of the last commit.
+
+    Parameters
+    ----------
+    number : int
+        Of the commit; 0 before the first.
+    config : JSON
+        The options of the monitor.
+    windowed : Windowed
+        What has been counted.
+    state, positions
+        As in `Changes`.
+    values : dict from name to list
+        The dictionaries.
+    outbox : list of (str, JSON)
+        The undelivered events, oldest first.
+    runs, dead : mapping from id to bytes
+        The pending rows, which are read when they are asked for, before the next commit.
+    """
+
+    number: int
+    config: Any
+    windowed: Windowed
+    state: Mapping[str, Any]
+    positions: Mapping[str, Any]
+    values: Mapping[str, list[Any]]
+    outbox: Sequence[tuple[str, Any]]
+    runs: Mapping[Any, bytes] = attrs.field(factory=dict)
+    dead: Mapping[Any, bytes] = attrs.field(factory=dict)
+
+
+class Blobs(Mapping[Any, bytes]):
+    """The blobs of a table, which are large together: each is read when it is asked for.
+
+    Parameters
+    ----------
+    base : Connection
+    table : str
+    name : str
+        The file, for messages.
+    """
+
+    def __init__(self, base: sqlite3.Connection, table: str, name: str) -> None:
+        self._base = base
+        self._name = name
+        self._query = f"SELECT data, crc FROM {table} WHERE id = ?"  # noqa: S608
+        self._ids = {number for (number,) in base.execute(f"SELECT id FROM {table}")}  # noqa: S608
+
+    def __getitem__(self, number: Any) -> bytes:
+        if number not in self._ids:
+            raise KeyError(number)
+        with _told(self._name):
+            data, checksum = self._base.execute(self._query, (number,)).fetchone()
+            if zlib.crc32(data) != checksum:
+                raise CorruptStateError("state is corrupt: pending rows fail their checksum.")
+        blob: bytes = data
+        return blob
+
+    def __contains__(self, number: object) -> bool:
+        return number in self._ids
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def read_numbers(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read the row counters of a monitor as of its last commit.
+
+    Raises
+    ------
+    BadDataError
+        If the file is not a checkpoint, cannot be read, or has no commit.
+    CorruptStateError
+        If it is damaged.
+    """
+    with _reading(path) as base:
+        meta = dict(base.execute("SELECT name, value FROM meta WHERE name != 'accumulator'"))
+        if not meta.get("number") or _WAITING in meta:
+            raise _nothing_counted(meta)
+        state = json.loads(meta["state.monitor"])
+        counters = state["counters"]
+        if "state.join" in meta:
+            counters |= json.loads(meta["state.join"])["counters"]
+        return {
+            "commit": meta["number"],
+            "committed_at": state["committed_at"],
+            "n_rows": state["rows"],
+            "n_counted": state["counted"],
+            "n_labelled": state["labelled"],
+            "counters": {name: number for name, number in counters.items() if number},
+        }
+
+
+def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
+    """Read the last commit of a checkpoint, without pending rows; a monitor may be using it.
+
+    Raises
+    ------
+    BadDataError
+        If the file is not a checkpoint, cannot be read, or has no commit.
+    CorruptStateError
+        If it is damaged, or a newer release wrote it.
+    """
+    with _reading(path) as base:
+        return _loaded(base)
+
+
+def copy_checkpoint(path: str | os.PathLike[str], target: str | os.PathLike[str]) -> None:
+    """Copy the last commit of a checkpoint to a new file; a monitor may be using it.
+
+    Raises
+    ------
+    BadDataError
+        If the file is not a checkpoint or cannot be read, or the copy cannot be written.
+    CorruptStateError
+        If it is damaged, or a newer release wrote it.
+    """
+    with _reading(path) as base, closing(sqlite3.connect(target)) as copy:
+        base.backup(copy)
+
+
+def _loaded(base: sqlite3.Connection, empty: Windowed | None = None) -> Saved:
+    """Read the last commit, without pending rows; `empty` is the stored accumulator, if known."""
+    base.execute("BEGIN")
+    try:
+        meta = dict(base.execute("SELECT name, value FROM meta"))
+        if "config" not in meta:
+            raise _nothing_counted(meta)
+        if empty is None:
+            empty = Windowed.from_bytes(meta["accumulator"])
+        values: dict[str, list[Any]] = {}
+        query = "SELECT name, value FROM dictionary ORDER BY name, code"
+        for name, value in base.execute(query):
+            values.setdefault(name, []).append(json.loads(value))
+        positions = base.execute("SELECT name, position FROM source")
+        return Saved(
+            number=meta["number"],
+            config=json.loads(meta["config"]),
+            windowed=_counted(base, empty),
+            state=_state_of(meta),
+            positions={name: json.loads(where) for name, where in positions},
+            values=values,
+            outbox=_outbox_of(base),
+        )
+    finally:
+        base.execute("ROLLBACK")
+
+
+def _nothing_counted(meta: Mapping[str, Any]) -> BadDataError:
+    """Say what a checkpoint without a counted row has instead."""
+    if _WAITING not in meta:
+        return BadDataError("nothing has been committed yet.")
+    state = _state_of(meta)
+    held = [f"{n:,} rows of {role}" for role, n in state["waiting"]["rows"].items()]
+    firing = [
+        json.loads(key)[0]
+        for key, one in state.get("alerts", {}).items()
+        if one["state"] == "firing"
+    ]
+    alerts = f" Alerts that are firing: {', '.join(firing)}." if firing else ""
+    return BadDataError(
+        f"no row has been counted: {' and '.join(held)} have been read as of commit "
+        f"{meta['number']}, and counting begins once each source has one.{alerts}"
+    )
+
+
+def _state_of(meta: Mapping[str, Any]) -> dict[str, Any]:
+    """Read the small parts."""
+    return {
+        name.removeprefix(_STATE): json.loads(value)
+        for name, value in meta.items()
+        if name.startswith(_STATE)
+    }
+
+
+def _outbox_of(base: sqlite3.Connection) -> list[tuple[str, Any]]:
+    """Read the undelivered events, the oldest first."""
+    outbox = base.execute("SELECT id, event FROM outbox ORDER BY number, rowid")
+    return [(name, json.loads(event)) for name, event in outbox]
+
+
+def _counted(base: sqlite3.Connection, empty: Windowed) -> Windowed:
+    """Merge the pieces of what has been counted, with the rows without a label by slice."""
+    total = merge([empty, *_pieces(base, "piece")])
+    beside = _pieces(base, "unlabelled") if _checked_version(base) == _BESIDE else []
+    whole: Windowed = total._with_unlabelled(merge(beside)) if beside else total
+    return whole
+
+
+def _pieces(base: sqlite3.Connection, table: str) -> list[Windowed]:
+    pieces = base.execute(f"SELECT data FROM {table} ORDER BY id")  # noqa: S608
+    return [Windowed.from_bytes(data) for (data,) in pieces]
 
 
 _FAN_IN = 16
@@ -49,8 +409,8 @@ _WHOLE = 1_000_000
 """The level of the piece that holds everything up to some commit."""
 _GIVEN_BACK = 512  # pages that one commit moves at most; 8 MiB of writing
 _SHOWN = 200
-_OWN = f"{STATE}own"  # the last event of the monitor itself
-_DELIVERY = f"{STATE}delivery"  # the receivers, and events that none has been told
+_OWN = f"{_STATE}own"  # the last event of the monitor itself
+_DELIVERY = f"{_STATE}delivery"  # the receivers, and events that none has been told
 _MAY_DIFFER = ("allowed_lateness",)
 """The options that do not change what is stored."""
 _LABEL_ROWS = (
@@ -200,15 +560,15 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         target = os.path.realpath(path)
-        check_header(target, self.name)
-        self._lock = locked(target, self.name)
+        _check_header(target, self.name)
+        self._lock = _locked(target, self.name)
         try:
-            with told(self.name):
-                self._base = opened(target)
-                if checked_version(self._base) < VERSION:
+            with _told(self.name):
+                self._base = _opened(target)
+                if _checked_version(self._base) < _VERSION:
                     _bring_up_to_date(self._base)
                 self._counted = Pieces(self._base)
-                self._target, self._identity = target, identity(target)
+                self._target, self._identity = target, _identity(target)
         except BaseException:
             self._lock.close()
             raise
@@ -237,7 +597,7 @@ class Checkpoint:
                 self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
                 self._execute("INSERT OR IGNORE INTO meta VALUES ('number', 0)")
         saved = self.load(empty.copy() if is_new else None)
-        with told(self.name):
+        with _told(self.name):
             found = _with_options(saved, config, empty) if migrate else saved
             _check_alike(found.config, config)
             found.windowed._check_alike(empty, "continue")
@@ -257,29 +617,29 @@ class Checkpoint:
     def config(self) -> Any:
         """The options of the first commit of rows; None before, while they can still change."""
         query = "SELECT name, value FROM meta WHERE name IN ('number', 'config', ?)"
-        with told(self.name):
-            found = dict(self._execute(query, (WAITING,)))
-        if not found.get("number") or WAITING in found:
+        with _told(self.name):
+            found = dict(self._execute(query, (_WAITING,)))
+        if not found.get("number") or _WAITING in found:
             return None
         return json.loads(found["config"])
 
     @property
     def state(self) -> dict[str, Any]:
         """The small parts of the last commit, and what was written since."""
-        with told(self.name):
-            return state_of(dict(self._execute("SELECT name, value FROM meta")))
+        with _told(self.name):
+            return _state_of(dict(self._execute("SELECT name, value FROM meta")))
 
     def load(self, empty: Windowed | None = None) -> Saved:
         """Read the last commit; the stored accumulator is `empty`, if that is known."""
-        with told(self.name):
+        with _told(self.name):
             runs, dead = (Blobs(self._base, table, self.name) for table in ("run", "dead"))
-            return attrs.evolve(loaded(self._base, empty), runs=runs, dead=dead)
+            return attrs.evolve(_loaded(self._base, empty), runs=runs, dead=dead)
 
     @property
     def outbox(self) -> list[tuple[str, Any]]:
         """The undelivered events by id, the oldest first."""
-        with told(self.name):
-            return outbox_of(self._base)
+        with _told(self.name):
+            return _outbox_of(self._base)
 
     def check_is_there(self) -> None:
         """Detect that the file was deleted or replaced, because later commits would be lost.
@@ -289,10 +649,10 @@ class Checkpoint:
         BadDataError
             If its name, or that of its lock, now belongs to another file or to none.
         """
-        with told(self.name):
+        with _told(self.name):
             lock = os.fstat(self._lock.fileno())
             held = [self._identity, (lock.st_dev, lock.st_ino)]
-            if [identity(self._target), identity(f"{self._target}{LOCK}")] != held:
+            if [_identity(self._target), _identity(f"{self._target}{_LOCK}")] != held:
                 raise BadDataError(
                     "was deleted or replaced while a monitor held it; nothing more is counted."
                 )
@@ -307,7 +667,7 @@ class Checkpoint:
     def commit(self, number: int, changes: Changes) -> None:
         """Write one commit, all or nothing."""
         with self._transaction():
-            self._execute("DELETE FROM meta WHERE name = ?", (WAITING,))
+            self._execute("DELETE FROM meta WHERE name = ?", (_WAITING,))
             self._counted.append(changes.rows, changes.total)
             self._many("DELETE FROM run WHERE id = ?", [(name,) for name in changes.removed])
             self._many("DELETE FROM dead WHERE id = ?", [(name,) for name in changes.removed])
@@ -321,7 +681,7 @@ class Checkpoint:
             if changes.label_rows is not None:
                 self._hold_label_rows(*changes.label_rows)
             self._write(number, changes.state, changes.events)
-            if has_much_free(self._base):
+            if _has_much_free(self._base):
                 # `sqlite3` takes one step of a statement without columns, which is one page.
                 self._many("PRAGMA incremental_vacuum(1)", [()] * _GIVEN_BACK)
         self._counted.note_committed()
@@ -338,7 +698,7 @@ class Checkpoint:
     def label_rows(self, key: bytes) -> list[tuple[int, Any]]:
         """Return the times and entries of the rows of undecided labels of an id."""
         query = "SELECT time, entry FROM label_row WHERE key = ?"
-        with told(self.name):
+        with _told(self.name):
             found = self._execute(query, (key,)).fetchall()
         return [(time, json.loads(entry)) for time, entry in found]
 
@@ -357,7 +717,7 @@ class Checkpoint:
     def note(self, name: str, state: Any) -> None:
         """Write a single part of the state."""
         with self._transaction():
-            self._note(f"{STATE}{name}", state)
+            self._note(f"{_STATE}{name}", state)
 
     def tell(self, number: int, events: Iterable[tuple[str, Any]], own: Any, delivery: Any) -> None:
         """Add an event of the monitor itself to the outbox, with two parts of the state.
@@ -373,7 +733,7 @@ class Checkpoint:
     @property
     def number(self) -> int:
         """That of the last commit; 0 before the first."""
-        with told(self.name):
+        with _told(self.name):
             found = self._execute("SELECT value FROM meta WHERE name = 'number'").fetchone()
             return 0 if found is None else int(found[0])
 
@@ -407,7 +767,7 @@ class Checkpoint:
         """Write the number of a commit, the small parts and the events."""
         rows = [(name, number, _json(event)) for name, event in events]
         self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
-        parts = [(f"{STATE}{name}", _json(value)) for name, value in state.items()]
+        parts = [(f"{_STATE}{name}", _json(value)) for name, value in state.items()]
         self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*parts, ("number", number)])
 
     def _note(self, name: str, state: Any) -> None:
@@ -422,7 +782,7 @@ class Checkpoint:
     @contextmanager
     def _transaction(self) -> Iterator[None]:
         self.check_is_there()
-        with told(self.name):
+        with _told(self.name):
             self._execute("BEGIN IMMEDIATE")
             try:
                 yield
@@ -445,10 +805,10 @@ def _bring_up_to_date(base: sqlite3.Connection) -> None:
     base.execute("BEGIN IMMEDIATE")
     try:
         found = base.execute("SELECT value FROM meta WHERE name = 'accumulator'").fetchone()
-        if found is not None and checked_version(base) == BESIDE:
-            Pieces(base).rewrite(counted(base, Windowed.from_bytes(found[0])))
+        if found is not None and _checked_version(base) == _BESIDE:
+            Pieces(base).rewrite(_counted(base, Windowed.from_bytes(found[0])))
         base.execute("DROP TABLE IF EXISTS unlabelled")
-        base.execute(f"PRAGMA user_version = {VERSION}")
+        base.execute(f"PRAGMA user_version = {_VERSION}")
         base.execute("COMMIT")
     except BaseException:
         base.execute("ROLLBACK")

@@ -20,9 +20,8 @@ from streameval.monitoring.quarantine import LabelRows
 from streameval.monitoring.rows import RecordCodes, Records, Truths
 
 if TYPE_CHECKING:
-    from streameval.monitoring.checkpoint import Changes
-    from streameval.monitoring.checkpoint_contents import Saved
-    from streameval.monitoring.reader import Reader
+    from streameval.monitoring.checkpoint import Changes, Saved
+    from streameval.monitoring.intake import Reader
     from streameval.monitoring.settings import Settings
 
 

@@ -29,12 +29,14 @@ from streameval.monitoring.rule_text import Length, RuleText, Selector
 from streameval.monitoring.series import AlertState, Event, Phase, Rule, Series
 from streameval.monitoring.status import SliceRows, Weights
 from streameval.results.evidence import read_pane
-from streameval.results.names import Inequality, MetricName
+from streameval.results.names import Inequality, MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.sliced import slice_names
 
 COVERAGE = "coverage"
 """The metric of rules about the share of rows with a label."""
+
+_COVERAGE = parse_metric(COVERAGE)
 
 LEVEL = 0.95
 """Of the sampling intervals that events show."""
@@ -126,7 +128,7 @@ class MetricRule(Rule):
     @property
     def is_coverage(self) -> bool:
         """Whether it is about the share of rows with a label."""
-        return str(self.metric) == COVERAGE
+        return self.claim.metric == _COVERAGE
 
     @property
     def limit(self) -> Limit:

@@ -16,9 +16,7 @@ import attrs
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import CorruptStateError, InvalidInputError, StreamevalError
 from streameval.inputs.paths import Fields
-from streameval.monitoring.checkpoint import Checkpoint
-from streameval.monitoring.checkpoint_contents import read_checkpoint
-from streameval.monitoring.checkpoint_file import files_of
+from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoint
 from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.health import Exporter, Health
 from streameval.monitoring.intake import Intake

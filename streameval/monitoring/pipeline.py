@@ -24,12 +24,11 @@ from streameval.errors import (
 from streameval.exact.array_types import Ints
 from streameval.inputs.paths import Fields
 from streameval.monitoring.alerts import Alerts, Event
-from streameval.monitoring.checkpoint import Changes, Checkpoint
-from streameval.monitoring.checkpoint_contents import Saved
+from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved
 from streameval.monitoring.closing import Closing
+from streameval.monitoring.intake import Reader, row_to_json
 from streameval.monitoring.planning import rows_together, split
 from streameval.monitoring.quarantine import LabelRows, Quarantine
-from streameval.monitoring.reader import Reader, row_to_json
 from streameval.monitoring.screening import Screening
 from streameval.monitoring.status import Closed, Status, Step
 

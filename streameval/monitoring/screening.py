@@ -28,9 +28,9 @@ from streameval.runs.totals import BadRows
 if TYPE_CHECKING:
     from streameval.configs.windowed import WindowedConfig
     from streameval.io.blocks import Block, Parsed
-    from streameval.monitoring.log_time import LogTime
+    from streameval.monitoring.intake import Reader
     from streameval.monitoring.quarantine import Quarantine
-    from streameval.monitoring.reader import Reader
+    from streameval.monitoring.watermarks import LogTime
 
 
 _RECENT = 10_000

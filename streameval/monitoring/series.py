@@ -227,6 +227,8 @@ class Series:
 
     def __init__(self, rule: Rule, value: Any, config: WindowedConfig) -> None:
         self.rule = rule
+        self.text = rule.text
+        self.metric = None if rule.metric is None else str(rule.metric)
         self.value = value
         self.config = config
         self.state: Phase = "inactive"
@@ -240,7 +242,7 @@ class Series:
     @property
     def key(self) -> str:
         """What identifies it in a checkpoint."""
-        return _text([self.rule.text, self.slice])
+        return _text([self.text, self.slice])
 
     @property
     def slice(self) -> dict[str, Any] | None:
@@ -279,16 +281,16 @@ class Series:
     def event(self, state: Phase, anchor: int, now: int, **known: Any) -> Event:
         """Start to fire, or resolve the alert, and return the event."""
         added = [self.added] if self.added else []
-        number = _digest([self.rule.text, self.slice, anchor, state, *added])
+        number = _digest([self.text, self.slice, anchor, state, *added])
         if state == "firing":
             self.alert, self.told = number, self.about
         return Event(
             id=number,
             alert=self.alert or number,
-            rule=self.rule.text,
+            rule=self.text,
             state=state,
             slice=self.slice,
-            metric=self._metric,
+            metric=self.metric,
             limit=self.rule.number,
             at=time_text(now),
             about=self.told,
@@ -298,8 +300,8 @@ class Series:
     def shown(self) -> AlertState:
         """Return the state as others see it."""
         return AlertState(
-            rule=self.rule.text,
-            metric=self._metric,
+            rule=self.text,
+            metric=self.metric,
             slice=self.slice,
             state=self.state,
             since=self.time(self.since),
@@ -307,10 +309,6 @@ class Series:
             limit=self.rule.number,
             about=self.about,
         )
-
-    @property
-    def _metric(self) -> str | None:
-        return None if self.rule.metric is None else str(self.rule.metric)
 
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the panes."""

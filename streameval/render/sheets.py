@@ -18,13 +18,13 @@ from streameval.metrics.table import Reading
 from streameval.render.text import (
     WIDTH,
     chance_title,
-    columns_of,
     intervals,
     numbers,
     printable,
     printable_lines,
     shorten,
     shorten_middle,
+    widths_of,
 )
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ class SheetColumn:
     @property
     def taken(self) -> int:
         """The width of the widest cell, in characters."""
-        return max([self.width, *map(columns_of, self.cells)])
+        return max([self.width, *widths_of(self.cells)])
 
     def fitted(self, width: int) -> SheetColumn:
         """Shorten the cells that are wider than `width`."""
@@ -120,7 +120,7 @@ class SheetColumn:
     def padded(self, paint: Paint | None = None) -> list[str]:
         """Pad every cell with spaces to the width of the column; paint those that are marked."""
         whole = self.taken
-        blanks = (" " * (whole - columns_of(cell)) for cell in self.cells)
+        blanks = (" " * (whole - width) for width in widths_of(self.cells))
         cells = (paint(cell) if paint and isinstance(cell, Marked) else cell for cell in self.cells)
         if self.is_left:
             return [cell + blank for cell, blank in zip(cells, blanks, strict=True)]

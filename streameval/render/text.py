@@ -202,6 +202,11 @@ def columns_of(text: str) -> int:
     return len(text) + wide - marks
 
 
+def widths_of(texts: Iterable[str]) -> list[int]:
+    """Count the columns of a terminal that each text takes."""
+    return list(map(columns_of, texts))
+
+
 def json_line(entries: dict[str, Any]) -> str:
     """Write strict JSON; nan and infinities, which JSON lacks, become null."""
     return json.dumps(_strict(entries), allow_nan=False) + "\n"

@@ -146,6 +146,20 @@ def read_number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
+RESULTS_BY_TASK = {
+    "classification": ("Confusion",),
+    "binary": ("Curve", "ClassCurves"),
+    "grouped": ("GroupedCurves",),
+    "calibration": ("Calibration",),
+    "ranking": ("Ranking",),
+    "regression": ("Regression",),
+    "paired": ("PairedResult",),
+    "catalog": ("Catalog",),
+    "preferences": ("Preferences",),
+    "values": ("Summary",),
+}
+"""The results of each task by name, so that the command line imports no others."""
+
 PICTURES_BY_TASK = {
     "classification": ("matrix",),
     "binary": ("pr", "roc", "det", "reliability", "score"),

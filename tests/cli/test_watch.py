@@ -19,7 +19,7 @@ from monitoring.fake_redis import Redis as RedisServer
 from older_panes import without_unlabelled
 
 from streameval.cli import watch as watch_command
-from streameval.monitoring.checkpoint_contents import read_checkpoint
+from streameval.monitoring.checkpoint import read_checkpoint
 from streameval.monitoring.monitor import Monitor
 
 START = 1_699_999_980

@@ -15,7 +15,7 @@ from pathlib import Path
 from monitoring.histories import OUT_OF_ORDER, WAIT
 
 from streameval.cli.errors import UNAVAILABLE
-from streameval.monitoring.checkpoint_contents import read_checkpoint
+from streameval.monitoring.checkpoint import read_checkpoint
 from streameval.monitoring.status import BAD
 
 __all__ = ["check", "counters", "drawn_share", "ended", "killed_often", "streameval"]

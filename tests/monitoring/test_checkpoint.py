@@ -9,9 +9,14 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.monitoring.checkpoint import Changes, Checkpoint
-from streameval.monitoring.checkpoint_contents import read_checkpoint, read_numbers
-from streameval.monitoring.checkpoint_file import _compact, is_checkpoint
+from streameval.monitoring.checkpoint import (
+    Changes,
+    Checkpoint,
+    _compact,
+    is_checkpoint,
+    read_checkpoint,
+    read_numbers,
+)
 from streameval.monitoring.status import SliceRows, Weights
 
 EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)

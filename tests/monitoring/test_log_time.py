@@ -7,8 +7,7 @@ from monitoring import join_model
 from offenders import each
 from profiles import cases
 
-from streameval.monitoring.log_time import LogTime
-from streameval.monitoring.watermarks import Partitions
+from streameval.monitoring.watermarks import LogTime, Partitions
 
 STEP = 60
 ROWS = st.lists(st.one_of(st.integers(-50, 50), st.integers(-10_000, 10_000)), max_size=80)

@@ -19,7 +19,7 @@ from offenders import each
 
 import streameval as se
 from streameval.errors import InvalidInputError
-from streameval.monitoring.reader import row_to_json
+from streameval.monitoring.intake import row_to_json
 from streameval.monitoring.screening import Screening
 from streameval.monitoring.status import Weights
 from streameval.runs.counting import RowShare

@@ -15,7 +15,7 @@ from prometheus_client.parser import text_string_to_metric_families as families
 
 import streameval as se
 from streameval.cli.window_text import event_text
-from streameval.monitoring.checkpoint_contents import read_checkpoint, read_numbers
+from streameval.monitoring.checkpoint import read_checkpoint, read_numbers
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.prometheus import MonitorCollector
 from streameval.runs.counting import RowShare

@@ -9,8 +9,9 @@ from matplotlib.figure import Figure
 from offenders import each
 
 import streameval as se
-from streameval.results.names import PICTURES_BY_TASK
-from streameval.results.result_types import RESULTS
+from streameval.cli.options import TASKS
+from streameval.results.names import PICTURES_BY_TASK, RESULTS_BY_TASK
+from streameval.results.result_types import RESULTS, WITH_TABLES
 
 TRUTH, A, B = [4.0, 5.0, 3.0], [3.0, 5.0, 1.0], [1.0, 2.0, 3.0]
 
@@ -119,6 +120,13 @@ def test_plot_refuses_options_out_of_range(options: Any, said: str) -> None:
     result = se.RegressionAccumulator().update(TRUTH, A).compute()
     with pytest.raises(se.InvalidInputError, match=said):
         result.plot(Figure().subplots(), **options)
+
+
+def test_the_command_line_lists_the_results_of_each_task() -> None:
+    held: dict[str, tuple[str, ...]] = {}
+    for cls in WITH_TABLES:
+        held[cls.TASK] = (*held.get(cls.TASK, ()), cls.__name__)
+    assert {task: held[task] for task in TASKS} == RESULTS_BY_TASK
 
 
 def test_the_command_line_lists_the_pictures_of_each_task_the_default_first() -> None:

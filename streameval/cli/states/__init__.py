@@ -223,12 +223,10 @@ def load_held(path: str) -> Any:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
-        # Only this needs SQLite, so it is imported here.
-        from streameval.monitoring.checkpoint_contents import read_checkpoint  # noqa: PLC0415
-        from streameval.monitoring.checkpoint_file import is_checkpoint  # noqa: PLC0415
+        from streameval.monitoring import checkpoint  # noqa: PLC0415 (it needs SQLite)
 
-        if is_checkpoint(path):
-            return read_checkpoint(path).windowed
+        if checkpoint.is_checkpoint(path):
+            return checkpoint.read_checkpoint(path).windowed
         found = _log_type(path)
         if found is not None:
             raise BadDataError(
@@ -241,11 +239,10 @@ def numbers_of_monitor(path: str, held: Any) -> dict[str, Any]:
     """Return what a checkpoint holds besides its panes, as an entry of a JSON object."""
     if not isinstance(held, Windowed):
         return {}
-    from streameval.monitoring.checkpoint_contents import read_numbers  # noqa: PLC0415
-    from streameval.monitoring.checkpoint_file import is_checkpoint  # noqa: PLC0415
+    from streameval.monitoring import checkpoint  # noqa: PLC0415 (it needs SQLite)
 
-    is_told = held.newest is not None and is_checkpoint(path)
-    return {"monitor": read_numbers(path)} if is_told else {}
+    is_told = held.newest is not None and checkpoint.is_checkpoint(path)
+    return {"monitor": checkpoint.read_numbers(path)} if is_told else {}
 
 
 def _log_type(path: str) -> str | None:
