@@ -157,8 +157,6 @@ COUNTERS: tuple[str, ...] = (
 )
 """What the join counts; the rules are above."""
 
-MAX_DURATION = 2**60  # in microseconds: 36,000 years
-
 _CHUNK = 2**16  # temporary arrays are no longer than this
 _NO_TIME = -MAX_TIME
 _ORDER = np.dtype(np.int64)
@@ -220,23 +218,6 @@ class _Options:
     max_step: int | None
     label_dtype: np.dtype[Any]
 
-    def __attrs_post_init__(self) -> None:
-        lowest = {"wait": 1, "max_pending": 1}
-        for name in ("wait", "out_of_order", "settle", "max_pending", "max_step"):
-            value = getattr(self, name)
-            minimum = lowest.get(name, 0)
-            if name in ("settle", "max_step") and value is None:
-                continue
-            if type(value) is not int or not minimum <= value < MAX_DURATION:
-                raise InvalidInputError(
-                    f"must be an integer from {minimum} up to 2**60 - 1, got {value!r}",
-                    argument=name,
-                )
-        if self.label_dtype not in (np.dtype(np.float64), np.dtype(np.int64)):
-            raise InvalidInputError(
-                f"must be float64 or int64, got {self.label_dtype}", argument="label_dtype"
-            )
-
 
 class Join:
     """Predictions and labels that wait for each other.
@@ -288,10 +269,6 @@ class Join:
         label_dtype: npt.DTypeLike = np.float64,
     ) -> None:
         self.dtype = np.dtype(dtype)
-        if not self.dtype.names or self.dtype.hasobject:
-            raise InvalidInputError(
-                f"must be a structured dtype without objects, got {self.dtype}", argument="dtype"
-            )
         self._options = _Options(
             wait, out_of_order, settle, max_pending, max_step, np.dtype(label_dtype)
         )
@@ -301,6 +278,7 @@ class Join:
         of_sides = out_of_order, self._ids, max_step
         self._predictions = Arrivals({**KEY_LAYOUT, **carried}, *of_sides)
         self._labels = Arrivals({**KEY_LAYOUT, **value}, *of_sides)
+        self._sides = {"predictions": self._predictions, "labels": self._labels}
         ordered: ColumnTypes = {"order": _ORDER, **value}
         self._rows = PendingRuns(carried, self._ids, keeps_taken=True)
         self._accepted = PendingRuns(value, self._ids, keeps_taken=True)
@@ -368,11 +346,11 @@ class Join:
 
     def declare(self, side: str, partition: str) -> None:
         """Register a partition before its rows are read, so that no wait ends before that."""
-        self._side(side).declare(partition)
+        self._sides[side].declare(partition)
 
     def finish(self, side: str, partition: str) -> None:
         """Mark a partition as complete, so that waits no longer depend on it."""
-        self._side(side).finish(partition)
+        self._sides[side].finish(partition)
 
     def predict(
         self, partition: str, ids: Any, times: Ints, rows: Array, *, is_own: Mask | None = None
@@ -565,13 +543,6 @@ class Join:
             "next_id": self._ids.next,
             "counters": self.counters,
         }
-
-    def _side(self, side: str) -> Arrivals:
-        if side not in ("predictions", "labels"):
-            raise InvalidInputError(
-                f'must be "predictions" or "labels", got {side!r}', argument="side"
-            )
-        return self._predictions if side == "predictions" else self._labels
 
     def _keys(self, ids: Any, times: Any) -> ArrayColumns:
         event = np.asarray(times)

@@ -29,6 +29,7 @@ _KEPT = (
 )
 """The options that a checkpoint holds, and which must not change."""
 _PARTS_OF_WAIT = 16
+_MAX_SPAN = 2**60  # sums of a time and several spans fit into 64 bits
 
 
 @attrs.frozen(kw_only=True)
@@ -130,7 +131,8 @@ def _span(value: Any, name: str, *, is_step: bool) -> int:
         size = value if fits else 0 if value == "0s" else -1
     else:
         size = read_offset(value, name=name)
-    if size < 0:
+    if not 0 <= size < _MAX_SPAN:
         rule = "an integer, as the pane is, of at least 0" if is_step else "at least 0s"
-        raise InvalidInputError(f"must be {rule}, got {value!r}", argument=name)
+        limit = f" and below {'2**60' if is_step else '36,000 years'}" if size > 0 else ""
+        raise InvalidInputError(f"must be {rule}{limit}, got {value!r}", argument=name)
     return size

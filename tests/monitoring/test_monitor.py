@@ -628,6 +628,10 @@ def test_refused_migration_leaves_the_checkpoint(start):
         ({"columns": ["y_true"]}, "`columns` must map arguments to columns, got list"),
         ({"columns": {"y_true": 1}}, "`columns` must map names to names, got 1 for 'y_true'"),
         ({"out_of_order": "-1s"}, "`out_of_order` must be at least 0s"),
+        (
+            {"out_of_order": "20000000d"},
+            "`out_of_order` must be at least 0s and below 36,000 years, got '20000000d'",
+        ),
         ({"max_ahead": "soon"}, "`max_ahead` must be a duration"),
         ({"key": "id"}, "`key` needs `labels`"),
         ({"wait": "1h"}, "`wait` needs `labels`"),
