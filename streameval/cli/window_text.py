@@ -12,6 +12,7 @@ from streameval.accumulators.pane_results import counted, pane_result, results_o
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slices import slice_entries
 from streameval.errors import InvalidInputError
+from streameval.monitoring.status import time_number
 from streameval.render.sheets import Sheet
 from streameval.render.text import duration, numbers, plural
 from streameval.results.collection import DECIMALS, read_or_nan, time_texts
@@ -164,7 +165,7 @@ def event_text(event: Event) -> str:
 def _end(held: Windowed, status: Status) -> Any:
     """Return the end of the newest mature pane, or of the newest pane if none is mature."""
     view, until = held.view(), status.mature_until
-    is_mature = until is not None and view.spans(end=_number(until))
+    is_mature = until is not None and view.spans(end=time_number(until))
     return until if is_mature else held._config.shown(view.end)
 
 
@@ -203,7 +204,7 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
     n_open = _n_open(held, status)
     parts.append(f"{plural(n_open, 'open pane')}")
     if not held._config.is_step:
-        behind = now.timestamp() - _number(status.last_event_time) / 1e6
+        behind = now.timestamp() - time_number(status.last_event_time) / 1e6
         parts.append(f"{duration(max(behind, 0))} behind")
     if status.n_bad:
         parts.append(plural(status.n_bad, "bad row"))
@@ -220,8 +221,4 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
 def _n_open(held: Windowed, status: Status) -> int:
     """Count the panes that have rows and are not mature."""
     until = status.mature_until
-    return len(held.view().spans(None if until is None else _number(until)))
-
-
-def _number(time: Any) -> int:
-    return int(np.asarray(time).astype(np.int64))
+    return len(held.view().spans(None if until is None else time_number(until)))

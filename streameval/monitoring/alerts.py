@@ -12,8 +12,6 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-import numpy as np
-
 from streameval.accumulators.evidence import mean_panes
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import require
@@ -21,6 +19,7 @@ from streameval.monitoring.metric_rules import Detection, PaneSeries, ReadPanes
 from streameval.monitoring.rules import read_rules
 from streameval.monitoring.series import AlertState, Event, Series, StoredSeries, end_of_removed
 from streameval.monitoring.source_rules import SourceSeries
+from streameval.monitoring.status import time_number
 
 if TYPE_CHECKING:
     from streameval.monitoring.status import Status
@@ -95,7 +94,7 @@ class Alerts:
             In the order of panes, rules and slices. If it raises, no state has changed.
         """
         clock = round(now * 1e6)
-        until = None if mature_until is None else int(np.asarray(mature_until).astype(np.int64))
+        until = None if mature_until is None else time_number(mature_until)
         series = [copy.copy(one) if one.is_due(until) else one for one in self._series]
         events = [end_of_removed(key, stored, clock) for key, stored in self._removed.items()]
         if until is not None:

@@ -10,16 +10,16 @@ import zlib
 from collections.abc import Callable, Generator, Sequence
 from contextlib import closing
 from importlib.resources import files
-from typing import Any, Self, final
+from typing import Self, final
 
 import attrs
 
 from streameval.metrics.intervals import normal_quantile
+from streameval.monitoring.live_markup import View, document, fragment, icon, version_of
 from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.server import Request, Response, Route
-from streameval.monitoring.status import Snapshot
+from streameval.monitoring.status import Snapshot, check_exported
 from streameval.monitoring.vitals import Vitals
-from streameval.render.live import View, document, fragment, icon, version_of
 from streameval.render.markup import Html
 from streameval.results.names import MetricName, parse_metrics
 
@@ -84,7 +84,8 @@ class LivePage:
         self._snapshot = snapshot
         self._is_closed = self._is_claimed = False
         self._rendering = threading.Lock()
-        self._builder = ViewBuilder(_checked(metrics, snapshot.windowed), level)
+        check_exported(snapshot, (), metrics)
+        self._builder = ViewBuilder(parse_metrics(metrics), level)
         self._rendered: _Rendered | None = None
 
     def show(self, snapshot: Snapshot) -> None:
@@ -255,16 +256,6 @@ def _deflated(part: bytes) -> bytes:
     """Compress a part without reference to those before, so that all streams can share it."""
     with _deflating:
         return _deflated_once(part)
-
-
-def _checked(metrics: Sequence[str | MetricName], windowed: Any) -> list[MetricName]:
-    """Parse the names of metrics; once the accumulator is known, all of them must exist."""
-    parsed = parse_metrics(metrics)
-    if windowed is not None:
-        result = windowed._config.accumulator.leaf.empty().compute()
-        for metric in parsed:
-            result.check(metric)
-    return parsed
 
 
 def _file(media_type: str, names: Sequence[str], _: Request) -> Response:

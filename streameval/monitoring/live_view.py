@@ -11,7 +11,6 @@ from itertools import compress, count
 from typing import Any
 
 import attrs
-import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
@@ -21,11 +20,19 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.metrics.table import Reading
+from streameval.monitoring.live_markup import (
+    Card,
+    MetricSeries,
+    PaneTimes,
+    Point,
+    View,
+    moment_of,
+    time_text,
+)
 from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
 from streameval.monitoring.series import AlertState
-from streameval.monitoring.status import BAD, SliceRows, Snapshot, Status, Weights
+from streameval.monitoring.status import BAD, SliceRows, Snapshot, Status, Weights, time_number
 from streameval.monitoring.vitals import Vitals
-from streameval.render.live import Alert, Card, MetricSeries, PaneTimes, Point, View
 from streameval.render.markup import moment, share
 from streameval.render.sparklines import Marks
 from streameval.render.text import clock_text
@@ -96,11 +103,11 @@ class _Panes:
 
     def fired(self, metric: MetricName, alerts: Sequence[AlertState]) -> list[int]:
         """List the panes with which alerts about a metric began that are firing."""
-        begun = {_time_text(one.since) for one in alerts if one.state == "firing"}
-        begun &= {_time_text(one.since) for one in alerts if one.metric == str(metric)}
+        begun = {time_text(one.since) for one in alerts if one.state == "firing"}
+        begun &= {time_text(one.since) for one in alerts if one.metric == str(metric)}
         if not begun:
             return []
-        return [at for at, one in enumerate(self.counted) if _time_text(one.end) in begun]
+        return [at for at, one in enumerate(self.counted) if time_text(one.end) in begun]
 
     def evidence(self, metric: MetricName, alerts: Sequence[AlertState]) -> list[float]:
         """Return the evidence in each pane for the alert about a metric that is nearest to firing.
@@ -119,21 +126,6 @@ class _Panes:
     def of(self, value: Any, first: int) -> list[Point]:
         """Return what a slice has in each pane, from the pane `first` on."""
         return [one.slices.get(value, self.empty) for one in self.counted[first:]]
-
-
-@attrs.frozen
-class _RankedCard:
-    """The card of a slice, and what it is ranked by."""
-
-    card: Card
-    evidence: float
-
-    def rank_beside(self, whole: Card, times: PaneTimes) -> tuple[Any, ...]:
-        """Return what sorts cards: those that need attention first, then the heaviest."""
-        card = self.card
-        urgency, worse = _STATES.index(card.state), _worse(card, whole, times)
-        weight = sum([one.labelled for one in card.points])
-        return urgency, -self.evidence, -worse, -weight, card.name
 
 
 class ViewBuilder:
@@ -170,7 +162,7 @@ class ViewBuilder:
             times=times,
             whole=cards[0] if cards else None,
             slices=cards[1:],
-            others=_shown(others),
+            others=_raised(others),
             level=self._level,
             is_complete=self._is_complete,
             awaited=_awaited(status),
@@ -188,12 +180,11 @@ class ViewBuilder:
             self._card(panes, value, name, alerts.get(items, ()))
             for value, name, items in self._named_values(config)
         ]
-        slices.sort(key=lambda one: one.rank_beside(whole.card, times))
-        return [whole.card, *(one.card for one in slices)]
+        return [whole, *sorted(slices, key=lambda card: _rank(card, whole, times))]
 
     def _panes(self, counted: list[_Counted], status: Status) -> _Panes:
         """Collect what all cards of a view share."""
-        until = _number(status.mature_until)
+        until = None if status.mature_until is None else time_number(status.mature_until)
         before, self._viewed = self._viewed, counted
         changed = compress(count(), map(operator.is_not, before, counted))
         mature = [one for one in counted if until is not None and one.span.end <= until]
@@ -217,9 +208,7 @@ class ViewBuilder:
         if _REST in self._values:
             yield _REST, OTHER, _REST  # no alert is about the rest
 
-    def _card(
-        self, panes: _Panes, value: Any, name: str, alerts: Sequence[AlertState]
-    ) -> _RankedCard:
+    def _card(self, panes: _Panes, value: Any, name: str, alerts: Sequence[AlertState]) -> Card:
         """Make the card of a slice; what the last view drew of panes that stayed is kept."""
         line = self._lines.get(value)
         if line is None:
@@ -249,7 +238,7 @@ class ViewBuilder:
         if value is not _REST and _is_silent(points[: panes.n_mature]):
             states.add("silent")
         state = min(states, key=_STATES.index, default="inactive")
-        return _RankedCard(Card(name, state, _shown(alerts), series, points), _evidence(alerts))
+        return Card(name, state, _raised(alerts), series, points, _evidence(alerts))
 
     def _read(self, snapshot: Snapshot) -> list[_Counted]:
         """Return the newest panes in order of time, as far as patience lasts."""
@@ -374,6 +363,13 @@ def _evidence(alerts: Sequence[AlertState]) -> float:
     return round(min(max([*shares, 0.0]), 1.0), 1)
 
 
+def _rank(card: Card, whole: Card, times: PaneTimes) -> tuple[Any, ...]:
+    """Return what sorts cards: those that need attention first, then the heaviest."""
+    urgency, worse = _STATES.index(card.state), _worse(card, whole, times)
+    weight = sum([one.labelled for one in card.points])
+    return urgency, -card.evidence, -worse, -weight, card.name
+
+
 def _worse(card: Card, whole: Card, times: PaneTimes) -> int:
     """Return how clearly a slice is worse than all rows, in half widths of its intervals."""
     found = 0.0
@@ -400,20 +396,10 @@ def _is_about_all(alert: AlertState) -> bool:
     return alert.metric is None or (alert.metric == COVERAGE and alert.slice is None)
 
 
-def _shown(alerts: Sequence[AlertState]) -> list[Alert]:
-    """Show the alerts that are not inactive, the most urgent ones first."""
-    ordered = sorted(alerts, key=lambda one: _STATES.index(one.state))
-    return [
-        Alert(
-            one.rule,
-            one.state,
-            _moment(one.since),
-            one.about.get("name", ""),
-            one.about.get("links", {}),
-        )
-        for one in ordered
-        if one.state != "inactive"
-    ]
+def _raised(alerts: Sequence[AlertState]) -> list[AlertState]:
+    """List the alerts that are not inactive, the most urgent ones first."""
+    raised = [one for one in alerts if one.state != "inactive"]
+    return sorted(raised, key=lambda one: _STATES.index(one.state))
 
 
 def _facts(status: Status) -> list[tuple[str, str]]:
@@ -429,11 +415,11 @@ def _facts(status: Status) -> list[tuple[str, str]]:
         "Labels complete until": status.label_watermark,
         "Panes mature until": status.mature_until,
     }
-    facts += [(name, _moment(time)) for name, time in times.items() if time is not None]
+    facts += [(name, moment_of(time)) for name, time in times.items() if time is not None]
     if status.is_full:
         facts.append(("Predictions", "not read until labels come"))
     if status.waits_for is not None:
-        until = _time_text(status.waits_for)
+        until = time_text(status.waits_for)
         facts.append(("Ahead of the clock", f"rows up to {until} are not read yet"))
     named = {"Bad rows": status.n_bad} if status.n_bad else {}
     named |= {
@@ -459,25 +445,10 @@ def _awaited(status: Status) -> str:
     return "labels" if "labels" in status.positions and not status.counters.get("labels") else ""
 
 
-def _time_text(time: Any) -> str:
-    return str(time).removesuffix("Z").removesuffix(".000000").replace("T", " ")
-
-
-def _moment(time: Any) -> str:
-    """Write a step, or a time, which the script of the page shows in the viewer's zone too."""
-    text = _time_text(time)
-    return text if isinstance(time, int) else moment(text.partition(".")[0])
-
-
 def _pane_text(start: Any) -> str:
-    return _time_text(start).removesuffix(":00")
+    return time_text(start).removesuffix(":00")
 
 
 def _seconds(time: Any) -> float | None:
     """Return a time in seconds since 1970; a step has none."""
-    number = None if isinstance(time, int) else _number(time)
-    return None if number is None else number / 1e6
-
-
-def _number(time: Any) -> int | None:
-    return None if time is None else int(np.asarray(time).astype(np.int64))
+    return None if time is None or isinstance(time, int) else time_number(time) / 1e6

@@ -215,7 +215,7 @@ class Monitor:
         self._health = Health(sources)
         self._intake = Intake(sources, self._settings)
         self._stage: Waiting | Pipeline | None = None
-        self._status = Status.before_the_first_commit(self._intake.positions)
+        self._status = Status(positions=self._intake.positions)
         self._own_event: Any = None
         try:
             self._checkpoint = Checkpoint(checkpoint)

@@ -191,7 +191,7 @@ class Pipeline:
             self._count_joined(self._joining, now)
         rows = self._take_in()
         self._notes += self._closing.dropped()
-        closed, until = self._closing.due(self.total, self._mature_until())
+        closed, until = self._closing.due(self.total, self._mature_until(self._watermarks()))
         events, alerts = self._judged(now, until)
         is_news |= alerts != self._stored_alerts or self._delivery.has_more_to_commit
         if n_bytes or rows or closed or counts or is_released or is_news:
@@ -234,7 +234,7 @@ class Pipeline:
 
     def status(self) -> Status:
         """Return the current numbers, which `step` has committed."""
-        watermark, label_watermark = self._watermarks()
+        watermark, label_watermark = marks = self._watermarks()
         joining = self._joining
         counters = {**self._counters, **({} if joining is None else joining.join.counters)}
         return Status(
@@ -245,7 +245,7 @@ class Pipeline:
             n_pending=0 if joining is None else joining.join.n_pending,
             watermark=self._shown(watermark),
             label_watermark=self._shown(label_watermark),
-            mature_until=self._shown(self._mature_until()),
+            mature_until=self._shown(self._mature_until(marks)),
             last_event_time=self._shown(self._intake.predictions.newest),
             waits_for=self._shown(self._intake.waits_for),
             counters={name: number for name, number in counters.items() if number},
@@ -462,9 +462,9 @@ class Pipeline:
         self.total.merge(fresh)
         return fresh.to_bytes()
 
-    def _mature_until(self) -> int | None:
-        """Return the end of the newest mature pane."""
-        known = [mark for mark in self._watermarks() if mark is not None]
+    def _mature_until(self, marks: Sequence[int | None]) -> int | None:
+        """Return the end of the newest mature pane, by the watermarks."""
+        known = [mark for mark in marks if mark is not None]
         if len(known) < len(self._intake.readers):
             return None
         settings, windows = self._settings, self._windows
@@ -481,7 +481,6 @@ class Pipeline:
         """Evaluate the alerts; return their events and their states."""
         if not self._settings.alerts and not self._stored_alerts:
             return (), self._stored_alerts
-        until = self._shown(until)
         events = self._alerts.step(self.total, until, self.status(), now)
         return events, self._alerts.to_json()
 

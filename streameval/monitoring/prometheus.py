@@ -26,7 +26,7 @@ from streameval.monitoring.join import COUNTERS
 from streameval.monitoring.metric_rules import read_defined
 from streameval.monitoring.rule_text import slice_text
 from streameval.monitoring.score_buckets import score_buckets
-from streameval.monitoring.status import BAD, SliceRows, check_exported
+from streameval.monitoring.status import BAD, SliceRows, check_exported, time_number
 from streameval.monitoring.vitals import VITALS
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
@@ -287,7 +287,7 @@ class MonitorCollector:
             if not n_rows:
                 continue
             families.add_time("streameval_value_time", end, window)
-            pane = view.merged(*(int(np.asarray(time).astype(np.int64)) for time in (start, end)))
+            pane = view.merged(*map(time_number, (start, end)))
             part = held._part(pane)
             by_slice = SliceRows.of_pane(pane)
             whole = _ALL, heaviest(part.n) / n_rows
@@ -349,7 +349,7 @@ class _Families:
         if isinstance(time, int):
             self.add(f"{name}_steps", labels, time)
         else:
-            self.add(f"{name}_seconds", labels, time.astype(np.int64).item() / 1e6)
+            self.add(f"{name}_seconds", labels, time_number(time) / 1e6)
 
     def leave_out(self, name: str, number: int) -> None:
         """Record that a metric lacks series."""

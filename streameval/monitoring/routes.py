@@ -23,10 +23,7 @@ from streameval.monitoring.templates import TEMPLATES
 _ARGUMENT = "on_alert"
 _VARIABLE = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 JSON = "json"
-
-
-def _key(name: str, read: Any, what: str, default: Any = None) -> Any:
-    return attrs.field(default=default, converter=key_of(_ARGUMENT, name, read, what))
+_key = partial(key_of, _ARGUMENT)
 
 
 def _secret(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeVar
 
 import attrs
@@ -70,8 +71,10 @@ def read_table(declared: type[T], value: Any, *, main: str, argument: str) -> T:
     return declared(**table)
 
 
-def key_of(argument: str, name: str, read: Callable[[Any], Any], what: str) -> Callable[[Any], Any]:
-    """Make the converter of a key, whose errors name the argument and the key.
+def key_of(
+    argument: str, name: str, read: Callable[[Any], Any], what: str, default: Any = None
+) -> Any:
+    """Declare a key as a field, which is converted, and whose errors name the argument and the key.
 
     Parameters
     ----------
@@ -80,6 +83,8 @@ def key_of(argument: str, name: str, read: Callable[[Any], Any], what: str) -> C
         Returns what it reads; None means that it cannot.
     what : str
         What the value must be.
+    default : object
+        What a table without the key has.
     """
 
     def convert(value: Any) -> Any:
@@ -88,7 +93,7 @@ def key_of(argument: str, name: str, read: Callable[[Any], Any], what: str) -> C
             raise InvalidInputError(f"needs {what} as {name!r}", argument=argument)
         return found
 
-    return convert
+    return attrs.field(default=default, converter=convert)
 
 
 def text(value: Any) -> str | None:
@@ -111,8 +116,7 @@ def texts_by_name(value: Any) -> dict[str, str] | None:
     return dict(value) if fits else None
 
 
-def _key(name: str, read: Any, what: str, default: Any = None) -> Any:
-    return attrs.field(default=default, converter=key_of("alerts", name, read, what))
+_key = partial(key_of, "alerts")
 
 
 @attrs.frozen(kw_only=True)

@@ -26,7 +26,7 @@ BAD = ("unreadable", "refused", "future")
 
 @attrs.frozen(kw_only=True)
 class Status:
-    """The numbers of the last commit.
+    """The numbers of the last commit; by default, those before the first row.
 
     Parameters
     ----------
@@ -82,40 +82,21 @@ class Status:
       one went away.
     """
 
-    number: int
-    n_rows: int
-    n_counted: int | float
-    n_labelled: int | float
-    n_pending: int
-    watermark: Any
-    label_watermark: Any
-    mature_until: Any
-    last_event_time: Any
+    number: int = 0
+    n_rows: int = 0
+    n_counted: int | float = 0
+    n_labelled: int | float = 0
+    n_pending: int = 0
+    watermark: Any = None
+    label_watermark: Any = None
+    mature_until: Any = None
+    last_event_time: Any = None
     waits_for: Any = None
-    counters: Mapping[str, int]
+    counters: Mapping[str, int] = attrs.field(factory=dict)
     positions: Mapping[str, Any]
-    is_full: bool
-    committed_at: float | None
+    is_full: bool = False
+    committed_at: float | None = None
     n_dropped: int = 0
-
-    @classmethod
-    def before_the_first_commit(cls, positions: Mapping[str, Any]) -> Self:
-        """Return the numbers of a monitor that has not read a row."""
-        return cls(
-            number=0,
-            n_rows=0,
-            n_counted=0,
-            n_labelled=0,
-            n_pending=0,
-            watermark=None,
-            label_watermark=None,
-            mature_until=None,
-            last_event_time=None,
-            counters={},
-            positions=positions,
-            is_full=False,
-            committed_at=None,
-        )
 
     @property
     def rows_read(self) -> dict[str, int]:
@@ -298,6 +279,11 @@ class Step:
     is_idle: bool = True
     is_waiting: bool = False
     notes: tuple[str, ...] = ()
+
+
+def time_number(time: Any) -> int:
+    """Return a time in its public form as microseconds since 1970, or as the step that it is."""
+    return time if isinstance(time, int) else int(time.astype("int64"))
 
 
 class Recent:

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import attrs
-
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.windowed import Windowed
 from streameval.io.blocks import Block
@@ -93,9 +91,9 @@ class Waiting:
     def status(self) -> Status:
         """Return the current numbers, which `step` has committed."""
         n_predictions, n_labels = (self._n_rows.get(role, 0) for role in ("predictions", "labels"))
-        return attrs.evolve(
-            Status.before_the_first_commit(self._intake.positions),
+        return Status(
             number=self.number,
+            positions=self._intake.positions,
             n_rows=n_predictions,
             n_pending=n_predictions,
             counters={"labels": n_labels} if n_labels else {},
@@ -132,10 +130,7 @@ class Waiting:
     def _commit(self, now: float, events: Sequence[Event], alerts: Any) -> None:
         self._committed_at = now
         to_deliver = self._delivery.to_commit(events)
-        waiting = {
-            "rows": self._n_rows,
-            "committed_at": now,
-        }
+        waiting = {"rows": self._n_rows, "committed_at": now}
         state = {"alerts": alerts, "waiting": waiting, "delivery": self._delivery.to_json()}
         self._checkpoint.commit_early(self.number + 1, state, to_deliver)
         self.number += 1

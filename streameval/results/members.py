@@ -32,7 +32,7 @@ def add_members(cls: type[Any]) -> None:
     """Make an attribute of each of these rows."""
     for row in rows_of_members(cls):
         may_lack = row.measured or row.absent or "_attribute" in vars(cls)
-        is_method = row.needs_argument and not (may_lack or row.averages)
+        is_method = not (may_lack or row.averages) and row.needs_argument
         made = method_of(row) if is_method else RowMember(row, is_direct=not may_lack)
         setattr(cls, row.name, made)
 

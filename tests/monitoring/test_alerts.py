@@ -33,7 +33,7 @@ Counts = tuple[int, int]
 def status(*numbers: float, **changes: Any) -> Status:
     """Return the status of a monitor with these numbers of rows, labelled and pending ones."""
     named = dict(zip(("n_rows", "n_labelled", "n_pending"), numbers, strict=False))
-    return attrs.evolve(Status.before_the_first_commit({}), **named, **changes)
+    return Status(positions={}, **named | changes)
 
 
 def windowed(**options: Any) -> se.Windowed:

@@ -26,6 +26,7 @@ from streameval.accumulators.sealed import live
 from streameval.accumulators.windowed import Windowed
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
+from streameval.monitoring.live_markup import Card, View, document, fragment
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.metric_rules import read_defined
@@ -33,7 +34,6 @@ from streameval.monitoring.rules import parse_rule
 from streameval.monitoring.series import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
-from streameval.render.live import Card, View, document, fragment
 from streameval.render.markup import DASH
 from streameval.render.sparklines import Marks, Strip, sparkline
 from streameval.results.names import parse_metric

@@ -43,7 +43,7 @@ _OFF = 1e-3  # the probabilities of two classes may be rounded
 _USUAL_NAMES = (
     *("y_true", "y_pred", "y_score", "model_a", "model_b", "winner", "query", "relevance", "value"),
 )
-_NAMED_BY = {name: option_text(name) for name in _USUAL_NAMES} | {"score": "--y-score or --rank"}
+_NAMED_BY = {"score": "--y-score or --rank"}
 """The options that name columns, by the default name of each column."""
 
 _COLUMNS_OF = {
@@ -313,7 +313,8 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
         return
     known = nearest(absent[0], chain.from_iterable(rows))
     usual = [name for name in absent if name != "score" or len(needed) > 1]
-    named_by = [_NAMED_BY[name] for name in usual if name in _NAMED_BY]
+    known_names = [name for name in usual if name in (*_USUAL_NAMES, *_NAMED_BY)]
+    named_by = [_NAMED_BY.get(name) or option_text(name) for name in known_names]
     verb = "name the columns" if len(named_by) > 1 else "names the column"
     hint = f" {', '.join(named_by)} {verb}." if named_by else ""
     if absent[0] == "y_true":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Self
 
@@ -12,6 +12,7 @@ import attrs
 
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
+from streameval.monitoring.series import AlertState
 from streameval.render.blocks import PanePoint
 from streameval.render.markup import (
     DASH,
@@ -22,6 +23,7 @@ from streameval.render.markup import (
     interval,
     joined,
     label,
+    moment,
     number,
     percent,
     share,
@@ -79,17 +81,6 @@ _TERMS = {
         "clearly a value is worse than that of all rows; then by size."
     ),
 }
-
-
-@attrs.frozen
-class Alert:
-    """An alert of a series: its rule, since when it is in a state, its name, and links by text."""
-
-    rule: str
-    state: str
-    since: str
-    name: str = ""
-    links: Mapping[str, str] = attrs.field(factory=dict)
 
 
 @attrs.frozen(eq=False)
@@ -160,19 +151,22 @@ class Card:
         Any text, because it includes values of columns.
     state : {"firing", "pending", "silent", "resolved", "inactive"}
         The most urgent one.
-    alerts : sequence of Alert
-        The alerts that are not inactive.
+    alerts : sequence of AlertState
+        The alerts that are not inactive, the most urgent ones first.
     series : sequence of MetricSeries
         One for each metric.
     points : sequence of Point
         One for each pane.
+    evidence : float
+        How close an e-detector is to its alarm, as a share.
     """
 
     name: str
     state: str
-    alerts: Sequence[Alert]
+    alerts: Sequence[AlertState]
     series: Sequence[MetricSeries]
     points: Sequence[Point]
+    evidence: float
 
     @property
     def anchor(self) -> str:
@@ -226,7 +220,7 @@ class View:
         All rows; None before the first.
     slices : sequence of Card
         In the order of display.
-    others : sequence of Alert
+    others : sequence of AlertState
         Alerts that are not about a metric, such as silence.
     level : float
         That of the sampling intervals.
@@ -249,7 +243,7 @@ class View:
     times: PaneTimes | None
     whole: Card | None
     slices: Sequence[Card]
-    others: Sequence[Alert]
+    others: Sequence[AlertState]
     level: float
     is_complete: bool = True
     awaited: str = ""
@@ -614,23 +608,34 @@ def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
     return f"{name}: {now}; {span}.{opened}{state}"
 
 
-def _alerts(alerts: Sequence[Alert]) -> Html:
+def _alerts(alerts: Sequence[AlertState]) -> Html:
     if not alerts:
         return Html()
     items = (
         element(
             "li",
             _icon(alert.state),
-            f"{alert.name}: " if alert.name else "",
+            f"{alert.about['name']}: " if "name" in alert.about else "",
             element("code", alert.rule),
             f" {alert.state} since ",
-            alert.since,
-            *(part for link in alert.links.items() for part in _link(*link)),
+            moment_of(alert.since),
+            *(part for link in alert.about.get("links", {}).items() for part in _link(*link)),
             class_=alert.state,
         )
         for alert in alerts
     )
     return element("ul", *items, class_="alerts")
+
+
+def time_text(time: Any) -> str:
+    """Write a time in its public form, without what is zero."""
+    return str(time).removesuffix("Z").removesuffix(".000000").replace("T", " ")
+
+
+def moment_of(time: Any) -> str:
+    """Write a step, or a time, which the script of the page shows in the viewer's zone too."""
+    text = time_text(time)
+    return text if isinstance(time, int) else moment(text.partition(".")[0])
 
 
 def _link(text: str, url: str) -> tuple[str, Html]:
