@@ -38,7 +38,7 @@ CAPACITY = 2**18
 """The maximum number of pending rows, over which the fixed cost of a group is spread."""
 
 _FIRST_CAPACITY = 2**10
-_MAX_BYTES = 2**25
+_MAX_BYTES = 2**26
 _MAX_BLANK = 256
 _MAX_CODES = 2**16
 _SPREAD = 2**11
