@@ -82,6 +82,15 @@ def _is_binary(counts: LabelCounts) -> bool:
     return counts.config.is_binary
 
 
+def _may_differ(counts: LabelCounts) -> bool:
+    """Tell whether the share of predictions of a class, by default, is not the same for all data.
+
+    Of examples with one of K classes, the mean of these shares is 1 / K.
+    """
+    config = counts.config
+    return config.is_binary or config.multilabel or {0, 1}.issuperset(counts.labels)
+
+
 def _metric(name: str, *, sampling: Callable[..., Any], **row: Any) -> Metric:
     """Make the row of a metric, with the defaults of this table."""
     defaults: dict[str, Any] = {
@@ -530,14 +539,16 @@ TABLE = Table(
         "selection_rate",
         lambda: metrics.SELECTION_RATE,
         of_ones=True,
+        listed=_may_differ,
         aliases=(
             *("positive_rate", "positive_prediction_rate", "acceptance_rate"),
             *("demographic_parity", "demographic_parity_difference", "demographic_parity_ratio"),
         ),
         heading="Selection rate",
         help="(TP + FP) / n, the share of the examples that were predicted positive.",
-        notes="For labels 0 and 1, declared or not, that of 1. Its gap between slices is "
-        "fairlearn's demographic_parity_difference, and the ratio of its extremes "
+        notes="For labels 0 and 1, declared or not, that of 1. Of other labels declare two or name "
+        "one, as in selection_rate[cat]: their mean is the same for all data. Its gap between "
+        "slices is fairlearn's demographic_parity_difference, and the ratio of its extremes "
         "demographic_parity_ratio.",
         formula=r"\frac{TP + FP}{TP + FP + FN + TN}",
         better="",

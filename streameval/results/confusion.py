@@ -89,11 +89,11 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     false_negative_rate             0.1667
     false_discovery_rate            0.1667
     false_omission_rate             0.1111
-    selection_rate                  0.3333
 
     >>> result = se.ConfusionAccumulator().update([1, 0, 1, 1, 0], [1, 0, 0, 1, 1]).compute()
-    >>> for name in ("positive_likelihood_ratio", "negative_likelihood_ratio"):
+    >>> for name in ("selection_rate", "positive_likelihood_ratio", "negative_likelihood_ratio"):
     ...     print(f"{name:30}{result.read(name).value:8.4f}")
+    selection_rate                  0.6000
     positive_likelihood_ratio       1.3333
     negative_likelihood_ratio       0.6667
     >>> for name in ("informedness", "markedness"):

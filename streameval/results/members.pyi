@@ -189,8 +189,10 @@ class ConfusionMembers(RowMembers):
     @property
     def selection_rate(self) -> MetricValue[ClassAverages]:
         """(TP + FP) / n, the share of the examples that were predicted positive. For labels 0 and
-        1, declared or not, that of 1. Its gap between slices is fairlearn's
-        demographic_parity_difference, and the ratio of its extremes demographic_parity_ratio."""
+        1, declared or not, that of 1. Of other labels declare two or name one, as in
+        selection_rate[cat]: their mean is the same for all data. Its gap between slices is
+        fairlearn's demographic_parity_difference, and the ratio of its extremes
+        demographic_parity_ratio."""
     @property
     def positive_likelihood_ratio(self) -> float:
         """TPR / FPR, at least 0: how much a predicted positive raises the odds; two classes. nan

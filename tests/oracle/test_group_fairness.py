@@ -14,6 +14,7 @@ import pytest
 from offenders import each
 
 import streameval as se
+from streameval.errors import UnknownMetricError
 
 N_CASES = 25
 
@@ -72,10 +73,22 @@ def test_selection_rate_of_observed_labels_is_that_of_ones(
         assert observed.statistic("selection_rate") == declared.statistic("selection_rate")
 
 
-def test_selection_rate_of_other_labels_is_a_mean_over_classes() -> None:
-    result = se.ConfusionAccumulator("auto").update(["a", "b"], ["b", "b"]).compute()
-    assert result.selection_rate() == result.selection_rate("macro") == 0.5
-    assert result.selection_rate(labels=["b"]) == 1.0
+@each("classes", ["auto", ["a", "b", "c"]])
+def test_selection_rate_of_other_labels_is_that_of_a_named_class(classes: Any) -> None:
+    """Each row selects one class, so that the mean over classes is the same for all data."""
+    sliced = se.Sliced(se.ConfusionAccumulator(classes), "group")
+    rows = {"y_true": ["a", "b", "b"], "y_pred": ["b", "b", "a"], "group": [0, 0, 1]}
+    result = sliced.update(rows).compute()
+    assert result[0].selection_rate() == result[0].selection_rate("macro") == 0.5
+    assert "selection_rate" not in result[0].readable()
+    for metric in ("selection_rate", "selection_rate[macro]"):
+        for gap in (result.gap, result.gap_interval):
+            with pytest.raises(UnknownMetricError, match=r"declare two or name one"):
+                gap(metric)
+    assert result[0].selection_rate(labels=["b"]) == result.gap("selection_rate[b]") == 1.0
+    labels = se.Sliced(se.ConfusionAccumulator(2, multilabel=True), "group")
+    rows = {"y_true": [[1, 0], [1, 0]], "y_pred": [[1, 1], [0, 1]], "group": [0, 1]}
+    assert labels.update(rows).compute().gap("selection_rate") == 0.5
     nothing = se.ConfusionAccumulator("auto").compute().read("selection_rate")
     assert math.isnan(nothing.value), "there are no labels, so none says that they are 0 and 1"
 
