@@ -122,14 +122,12 @@ def enumerated() -> list[tuple[str, Any, Range]]:
     return found
 
 
-@pytest.mark.slow
 def test_intervals_hold_the_losses_of_all_data_sets_with_the_same_cells() -> None:
     assert len(enumerated()) > 200
     for name, ours, (least, most) in enumerated():
         assert ours.low <= least <= most <= ours.high, name
 
 
-@pytest.mark.slow
 @each("name", ["brier", "log_loss"])
 def test_both_ends_of_a_mean_loss_are_attained(name: str) -> None:
     for _, ours, (least, most) in filter(lambda one: one[0] == name, enumerated()):
@@ -225,7 +223,6 @@ def test_interval_of_ece_is_hardly_wider_than_attainable(
     assert is_attained > 0.6
 
 
-@pytest.mark.slow
 @each("bins", [3, 15])
 @each("name", [name for name, (mode, _) in GENERATORS.items() if mode != "real"])
 def test_intervals_hold_the_losses_of_weighted_data_on_few_cells(name: str, bins: int) -> None:

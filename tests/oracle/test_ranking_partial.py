@@ -195,7 +195,6 @@ def test_a_stored_state_goes_on_as_if_never_stopped(ties: Any) -> None:
         assert resumed == acc
 
 
-@pytest.mark.slow
 @both_unjudged
 @every_ties
 def test_cut_measures_of_pieces_equal_those_of_complete_queries(ties: Any, unjudged: str) -> None:
@@ -288,7 +287,6 @@ OF_OPEN_ENDED = {name: MEASURES[name] for name in OPEN_ENDED}
 OF_UNCUT = {name: MEASURES[name] for name in UNCUT}
 
 
-@pytest.mark.slow
 @every_ties
 def test_the_interval_of_a_long_query_holds_the_exact_value(ties: Any) -> None:
     rng = np.random.default_rng([46, EVERY_TIES.index(ties)])
@@ -381,7 +379,6 @@ ATTAINED = ("map", "mrr", "rprec", "rbp(p=0.8)")
 """Worst and best arrangement are data sets for these: both ends are attained."""
 
 
-@pytest.mark.slow
 @every_ties
 def test_no_arrangement_of_the_rows_outside_leaves_the_interval(ties: Any) -> None:
     """Data sets that leave the same bytes have one interval, which holds the value of each."""
