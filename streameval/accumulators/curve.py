@@ -338,6 +338,8 @@ class PRCurveSketch(
             return False
         if rows.weights is not None or buffered.used + rows.size > self._max_rows:
             return False
+        if buffered.used * self._config.n_scores > 2 * _ENTRIES:
+            return True  # so many are pending because these have stayed
         known = (buffered.rows if buffered.used else rows).columns[0]
         sample = known[: -(-_ENTRIES // self._config.n_scores)]
         if sample.size <= _ENTRIES // 2:

@@ -18,6 +18,10 @@ Packed = npt.NDArray[np.signedinteger[Any]] | npt.NDArray[np.unsignedinteger[Any
 
 _CHUNK = 2**15  # temporaries stay in the cache
 _SIGN = np.uint64(1 << 63)
+_DECIMALS = 10**6
+"""Scores of at most 6 digits are multiples of one part in so many."""
+_FEWEST_DECIMALS = _DECIMALS
+"""As many rows as multiples are faster to count than to sort."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -55,8 +59,12 @@ class SortedRows:
             What the scores are.
         positive : bool array, shape (n,)
         """
+        n_pos = int(np.count_nonzero(positive))
         parts: tuple[Packed, ...]
         if scale == "probability":
+            decimals = _sorted_decimals(scores, positive)
+            if decimals is not None:
+                return cls((decimals,), scale, n_pos)
             parts = (_packed_bits(scores, positive),)
         else:
             keys = keys_of(scores, scale)
@@ -64,7 +72,7 @@ class SortedRows:
             parts = packed[~is_high], packed[is_high]
         for part in parts:
             part.sort()
-        return cls(parts, scale, int(np.count_nonzero(positive)))
+        return cls(parts, scale, n_pos)
 
     def __len__(self) -> int:
         """Return the number of rows."""
@@ -114,6 +122,25 @@ def _packed_bits(scores: npt.NDArray[np.floating[Any]], positive: Mask) -> Packe
         np.left_shift(bits, 1, out=bits)
         np.bitwise_or(bits, positive[chunk], out=packed[chunk])
     return packed
+
+
+def _sorted_decimals(scores: npt.NDArray[np.floating[Any]], positive: Mask) -> Packed | None:
+    """Sort rows as packed bits by counting each score, in a quarter of the time of a sort.
+
+    None if the scores are few, or some score is no decimal of so few digits.
+    """
+    if len(scores) < _FEWEST_DECIMALS or scores.itemsize < np.dtype(np.float64).itemsize:
+        return None
+    counts = np.zeros(2 * (_DECIMALS + 1), dtype=np.int64)
+    for start in range(0, len(scores), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        steps = np.rint(scores[chunk] * _DECIMALS)
+        if not np.array_equal(steps / _DECIMALS, scores[chunk]):
+            return None
+        np.add.at(counts, 2 * steps.astype(np.int64) + positive[chunk], 1)
+    observed = np.flatnonzero(counts)
+    bits = ((observed >> 1) / _DECIMALS).view(np.int64)
+    return np.repeat(bits << 1 | observed & 1, counts[observed])
 
 
 def _pieces(part: Packed) -> Iterator[Packed]:

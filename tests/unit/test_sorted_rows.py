@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
 import streameval as se
+from streameval.accumulators import curve
 from streameval.exact import Scale
 from streameval.exact.score_keys import keys_of
 from streameval.metrics import points
@@ -106,3 +107,33 @@ def test_one_score_is_one_piece_however_many_rows_have_it() -> None:
     table = CellTable(SortedRows.of(np.full(100, 0.5), "probability", np.arange(100) < 30), "real")
     ((tp, fp),) = table.outcomes().parts
     assert (tp.tolist(), fp.tolist()) == ([30.0], [70.0])
+
+
+@pytest.mark.parametrize("odd", [None, 1e-7])
+def test_decimals_are_counted_as_they_are_sorted(
+    odd: float | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random = np.random.default_rng(4)
+    scores = np.concatenate([random.random(300).round(2), [0.0, -0.0, 1.0], random.random(99)])
+    scores = scores.round(6) if odd is None else np.append(scores.round(6), odd)
+    positive = random.random(len(scores)) < scores
+    (expected,) = SortedRows.of(scores, "probability", positive).parts
+    monkeypatch.setattr(sorted_rows, "_FEWEST_DECIMALS", len(scores))
+    (made,) = SortedRows.of(scores, "probability", positive).parts
+    np.testing.assert_array_equal(made, expected)
+    assert made.dtype == expected.dtype
+    is_counted = sorted_rows._sorted_decimals(scores, positive) is not None
+    assert is_counted == (odd is None)
+
+
+def test_rows_that_stay_pending_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = []
+    monkeypatch.setattr(curve, "_n_distinct", lambda some: looks.append(some.size) or some.size)
+    for name in ("_ENTRIES", "_MIN_ROWS"):
+        monkeypatch.setattr(curve, name, 64)
+    scores = np.random.default_rng(5).random(4000)
+    sketch = se.PRCurveSketch(None)
+    for some in np.split(scores, 100):
+        sketch.update(some < 0.5, some)
+    assert looks == [40, 64]
+    assert sketch.compute().roc_auc == 0.0
