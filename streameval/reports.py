@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from importlib.resources import files
 from typing import Any, Self
 
 import attrs
+import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.sliced import Sliced
@@ -35,7 +37,7 @@ from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
 from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric, parse_metrics
-from streameval.results.opening import SLICE, headline, opening, worst_span
+from streameval.results.opening import SLICE, headline, opening, since_before, worst_span
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 from streameval.results.slice_search import Search
@@ -50,6 +52,7 @@ ALL = "all rows"
 _TITLE = "Evaluation"
 _REST = "All metrics and pictures"
 _MAX_SAID = 3
+_DAYS = (30, 28, 7, 1)
 _SHARED = 0.5  # two results are side by side if they share at least this many classes
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -433,26 +436,42 @@ def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:
 
 def _over_time(held: Sequence[_State], level: float, first: int) -> list[_StatesSection]:
     """Draw the usual metrics of states with panes of time, pane by pane, also of slices."""
-    windows = {
-        state.name: state.accumulator.over_time()
+    windowed = {
+        state.name: state.accumulator
         for state in held
         if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None
     }
     return [
-        _StatesSection(f"part-{at}", "", "Over time", (name,), *_pictures_over_time(result, level))
-        for at, (name, result) in enumerate(windows.items(), first)
+        _StatesSection(f"part-{at}", "", "Over time", (name,), *_pictures_over_time(one, level))
+        for at, (name, one) in enumerate(windowed.items(), first)
     ]
 
 
-def _pictures_over_time(windows: WindowedResult, level: float) -> tuple[Html, tuple[str, ...]]:
-    """Draw the headline metrics over time, and name the worst span of the first one."""
+def _pictures_over_time(windowed: Windowed, level: float) -> tuple[Html, tuple[str, ...]]:
+    """Draw the headline metrics over time, and say of the first one what changed and is worst."""
+    windows: WindowedResult = windowed.over_time()
     whole, drawn = windows.whole.result, []
     said: tuple[str, ...] = ()
     for name in windows.headline():
         lines, heading = windows.every_line(parse_metric(name), level), whole.heading(name)
         drawn.append(over_time(lines, heading, level))
-        said = said or tuple(worst_span(windows, name, level))
+        newest = _newest(windowed) if not drawn[1:] else None
+        changed = since_before(name, *newest, level) if newest else ""
+        said = said or (*([changed] if changed else []), *worst_span(windows, name, level))
     return element("div", *drawn, class_="parts"), said
+
+
+def _newest(windowed: Windowed) -> tuple[Result, Result, str] | None:
+    """Return the results of the newest days and of as many before, the most that panes hold."""
+    starts, ends = zip(*((start, end) for start, end, _ in windowed.panes()), strict=True)
+    for days in _DAYS if isinstance(ends[-1], np.datetime64) else ():
+        middle = ends[-1] - np.timedelta64(days, "D")
+        if starts[0] <= middle - np.timedelta64(days, "D"):
+            with suppress(InvalidInputError):  # panes that do not end there
+                spans = (windowed.window(f"{days}d", end) for end in (middle, ends[-1]))
+                before, after = (_whole(one).compute() for one in spans)
+                return before, after, "day" if days == 1 else f"{days} days"
+    return None
 
 
 def _header(title: str, sections: Sequence[_StatesSection]) -> Html:

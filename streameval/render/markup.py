@@ -173,10 +173,10 @@ def share(value: float) -> str:
 def in_sentence(heading: str) -> str:
     """Write a heading within a sentence.
 
-    >>> in_sentence("Recall"), in_sentence("ROC AUC")
-    ('recall', 'ROC AUC')
+    >>> in_sentence("Recall"), in_sentence("a: ROC AUC")
+    ('recall', 'a: ROC AUC')
     """
-    return heading if heading.isupper() else heading.lower()
+    return " ".join(word if word.isupper() else word.lower() for word in heading.split(" "))
 
 
 def percent(level: float) -> str:

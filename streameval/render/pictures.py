@@ -80,7 +80,7 @@ def reliability(diagrams: Sequence[Reliability | None], level: float) -> tuple[H
         if one.share is not None:
             edges = np.linspace(0.0, 1.0, len(one.share) + 1)
             parts.append(frame.stairs(one.share, edges, "plain", filled=True))
-            parts.append(frame.above(one.predicted, one.observed, map(brief, one.weight)))
+            parts.append(frame.upright(one.predicted, one.observed, map(brief, one.weight)))
     parts.append(frame.line([0, 1], [0, 1], "chance"))
     whiskers = [_whiskers(frame, diagram, look, level) for look, diagram in held]
     parts += whiskers

@@ -154,14 +154,17 @@ class Frame:
     width, height : int
         Of the picture.
     left, bottom : int
-        The space for the numbers and the names of the axes.
+        The space for the numbers and the names of the axes; by default at the left what the numbers
+        need on a phone.
     """
 
     x: Axis
     y: Axis
     width: int = 480
     height: int = 360
-    left: int = 62
+    left: int = attrs.field(
+        default=attrs.Factory(lambda self: _left_of(self.y.texts), takes_self=True)
+    )
     bottom: int = 46
     right: int = 14
     top: int = 10
@@ -210,11 +213,18 @@ class Frame:
         )
         return Html("".join(circles))
 
-    def above(self, x: npt.ArrayLike, y: npt.ArrayLike, texts: Iterable[str]) -> Html:
-        """Write a text above each point."""
+    def upright(self, x: npt.ArrayLike, y: npt.ArrayLike, texts: Iterable[str]) -> Html:
+        """Write a text from each point up, at its left, or near the top down, at its right."""
         across, down = self.positions(x, y)
-        places = zip(texts, across.tolist(), down.tolist(), strict=True)
-        return joined(_words(text, a, d - 8, "tick middle") for text, a, d in places)
+        written = []
+        for text, a, d in zip(texts, across.tolist(), down.tolist(), strict=True):
+            is_up = d > self.top + 50
+            beside, off = (max(a - 4, self.left + 12), -9) if is_up else (a + 14, 9)
+            at = f"{_text(beside)} {_text(d + off)}"
+            look = f"tick {'start' if is_up else 'end'}"
+            turned = f"translate({at}) rotate(-90)"
+            written.append(element("text", text, transform=turned, class_=look))
+        return joined(written)
 
     def grid(self) -> Html:
         """Draw the lines and the texts of the ticks of both axes, and their names."""
@@ -259,6 +269,11 @@ class Frame:
             half = (self.top + self.height - self.bottom) / 2
             turned = f"translate(13 {_text(half)}) rotate(-90)"
             yield element("text", self.y.label, transform=turned, class_="name middle")
+
+
+def _left_of(texts: Iterable[str]) -> int:
+    """Return how much space the numbers of an axis and its name need."""
+    return max(62, round(26 + 9.6 * max(map(len, texts), default=0)))
 
 
 def hatch(left: float, top: float, width: float, height: float) -> Html:

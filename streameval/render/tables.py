@@ -98,7 +98,7 @@ def metric_table(
     if held:
         how = {
             "paired": "compare the same queries",
-            "independent": "assume that the examples are different ones",
+            "independent": "assume results on different data",
         }
         said.append(f" Their intervals {how[held[0].samples]}.")
     return joined([table, element("p", *said, class_="note")])
@@ -282,18 +282,13 @@ def by_class(
     ]
     hidden, more = len(order) - len(shown), []
     if len(tables) > MAX_BESIDE:
-        return joined(
-            _stacked(
-                _class_head(what, list(tables), [title]),
-                [
-                    (label(name), [table.get(name, nothing)[at] for table in tables.values()])
-                    for name in shown
-                ],
-                f"{title} by {what}",
-                level,
-            )
-            for at, title in enumerate(columns)
-        )
+        parts = []
+        for at, title in enumerate(columns):
+            of_title = [(name, cells[at :: len(columns)]) for name, cells in rows]
+            head = _class_head(what, list(tables), [title])
+            table = _stacked(head, of_title, f"{title} by {what}", level)
+            parts += [element("h4", title), table]
+        return joined(parts)
     if hidden > 0:
         width = 1 + len(columns) * len(tables)
         more.append(

@@ -441,6 +441,7 @@ Calibration.TABLE = Table(
         "n_clipped",
         "With clipped log loss",
         "The weight of the examples whose log loss was clipped.",
+        is_rare=True,
         value=lambda result: result._state.clipped.to_number(),
         notes="Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine "
         "epsilon of float64, and counts with that.",

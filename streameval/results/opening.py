@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import ByClass, PageContent, PanePoint, Row
-from streameval.render.markup import count, in_sentence, number, short
+from streameval.render.markup import count, in_sentence, number, share, short
 from streameval.render.text import chance_title, plural
 from streameval.results.collection import time_texts
 from streameval.results.comparison import compared
@@ -29,6 +29,8 @@ _SPANS = {
     np.timedelta64(7, "D"): "weeks",
 }
 _TWO = 2
+_TOP = 0.05
+_NO_CHANCE = "chance does not explain"
 _WORD = {"higher": "Worst", "lower": "Worst", "": "Lowest"}
 
 
@@ -62,6 +64,7 @@ def opening(
         f"{shown.heading} is {_value(shown.reading, level)}."
         for shown in _said_first(content, name)
     ]
+    said += _in_top(next(iter(results.values())))
     if slices:
         said += _worst_slice(row, name, results, level, by)
     return said if content.by_class is None else said + _worst_class(content.by_class, level)
@@ -81,13 +84,20 @@ def _said_first(content: PageContent, name: str) -> list[Row]:
     return [first, *[row for row in rows if row.reading.sampling is not None][:1]]
 
 
+def _in_top(result: Result) -> list[str]:
+    """Say how many positives have the highest scores, for one curve of both classes."""
+    if "recall_at_top" not in result.TABLE or math.isnan(result.read("roc_auc").value):
+        return []
+    held = result.read(f"recall_at_top({_TOP})")
+    ends = " to ".join(map(share, held.certified))
+    within = f" (within {ends})" if held.is_open else ""
+    rows = f"The {_TOP:.0%} of the examples with the highest scores"
+    return [f"{rows} hold {share(held.value)} of the positives{within}."]
+
+
 def _amounts(content: PageContent) -> list[str]:
     """Say how much was counted: examples and positives, or queries."""
-    counts = [
-        row
-        for name, row in content.rows.items()
-        if row.reading.is_count and not row.is_rare and name != "n_clipped"
-    ]
+    counts = [row for row in content.rows.values() if row.reading.is_count and not row.is_rare]
     return [_amount(row.reading.value, row.heading) for row in counts[:2]]
 
 
@@ -156,7 +166,7 @@ def _said_of_two(
     comparison = compared(*results.values())
     if comparison is None:
         of = "queries" if next(iter(results.values())).SIZE == "n_queries" else "examples"
-        ends, on = Change(low, high).sampling, f"If they counted different {of}"
+        ends, on = Change(low, high).sampling, f"Taking their {of} as different ones"
     else:
         ends, on = comparison[name].confidence(level=level), "Compared query by query"
     if ends is None or math.isnan(ends[0]):
@@ -192,7 +202,7 @@ def _explained(reading: Reading, of_all: Reading, level: float) -> str:
         return f"; there is no interval to tell it from chance{why}"
     low, high = reading.sampling
     is_apart = not low <= of_all.value <= high
-    return f", which {'chance does not explain' if is_apart else 'may be chance'}"
+    return f", which {_NO_CHANCE if is_apart else 'may be chance'}"
 
 
 def _worst_class(block: ByClass, level: float) -> list[str]:
@@ -226,6 +236,19 @@ def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
     worst_of = f"{_WORD[better]} {in_sentence(whole.heading(name))} of {n:,} {_spans(panes)}"
     explained = _explained(reading, whole.read(metric, level=level), level)
     return [f"{worst_of}: {number(reading.value)} in that of {start}{explained}."]
+
+
+def since_before(name: str, before: Result, after: Result, span: str, level: float) -> str:
+    """Say how far the newest span of time is from the one before, and whether by chance."""
+    change = Change(before.read(name, level=level), after.read(name, level=level))
+    if math.isnan(change.reading.value):
+        return ""
+    moved, ends, why = change.reading.value, change.sampling, ""
+    how = f"{number(abs(moved))} {'higher' if moved > 0 else 'lower'} than" if moved else "equal to"
+    if moved and ends is not None:
+        why = f", which {_NO_CHANCE if ends[0] > 0 or ends[1] < 0 else 'may be chance'}"
+    newest = f"{after.heading(name)} of the newest {span} is {_value(change.after, level)}"
+    return f"{newest}, {how} that of the {span} before{why}."
 
 
 def _spans(panes: Sequence[PanePoint]) -> str:

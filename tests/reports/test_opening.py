@@ -41,8 +41,17 @@ def test_single_state_says_what_was_counted_and_its_headline() -> None:
     (said,) = lead(state)
     assert said == (
         "Evaluated on 4 examples, 2 positives among them. ROC AUC is 0.7500 "
-        f"(95% interval {low:.4f} to {high:.4f})."
+        f"(95% interval {low:.4f} to {high:.4f}). The 5% of the examples with the highest scores "
+        "hold 10.0% of the positives."
     )
+
+
+def test_share_of_positives_in_the_highest_scores_has_its_bounds() -> None:
+    state = se.PRCurveSketch(budget=8).update([0, 1] * 500, np.linspace(0, 1, 1000))
+    held = state.compute().recall_at_top(0.05)
+    assert held.low < held.high
+    within = f"(within {100 * held.low:.1f}% to {100 * held.high:.1f}%)."
+    assert lead(state)[0].endswith(f" hold {100 * held:.1f}% of the positives {within}")
 
 
 @each(
@@ -92,7 +101,9 @@ def test_two_states_say_whether_chance_explains_their_difference(n: int, said: s
         se.ConfusionAccumulator().update([1] * 10 * n, [1] * right * n + [0] * (10 - right) * n)
         for right in (8, 7)
     )
-    assert lead(a, b)[0].endswith(f" If they counted different examples, the difference {said}.")
+    assert lead(a, b)[0].endswith(
+        f" Taking their examples as different ones, the difference {said}."
+    )
 
 
 @each(("shift", "said"), [(0.0, "may be chance"), (9.0, "is more than chance explains")])
@@ -275,14 +286,61 @@ def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
     held.update({**RATES, "time": [86_400 * 20_000 + 86_400 * (k // 100) for k in range(n)]})
     page = read(html_report({"day": held}))
     assert text(styled(page, "lead")[1]) == (
-        "Over time. Worst accuracy of 3 days: 0.2000 in that of 2024-10-05, which chance does not "
-        "explain."
+        "Over time. Accuracy of the newest day is 0.8000 (95% interval 0.7112 to 0.8666), 0.6000 "
+        "higher than that of the day before, which chance does not explain. Worst accuracy of 3 "
+        "days: 0.2000 in that of 2024-10-05, which chance does not explain."
     )
     (drawn,) = [one for one in styled(page, "over-time") if "Accuracy over" in text(one)]
     (small,) = styled(drawn, "small")
     assert [text(name) for name in small.iter("h4")] == ["DE", "FR", "IT"]
     heads = [text(head) for head in next(drawn.iter("thead")).iter("th")]
     assert heads[-3:] == ["DE", "FR", "IT"]
+
+
+@each(
+    ("pane", "right", "said"),
+    [
+        (
+            "1d",
+            [90] * 60,
+            "of the newest 30 days is 0.9000 (95% interval 0.8887 to 0.9102), equal to",
+        ),
+        ("7d", [90, 80] * 4, "of the newest 28 days is 0.8500"),
+        ("1d", [90] * 60, "equal to that of the 30 days before. "),
+        ("1d", [90] * 7 + [89] * 7, "7 days before, which may be chance. "),
+        (
+            "1d",
+            [90] * 7 + [50] * 7,
+            "0.4000 lower than that of the 7 days before, which chance does",
+        ),
+        ("1h", [90, 80], "Worst accuracy of 2 hours"),
+        ("40d", [90, 80], "Worst accuracy of 2 windows"),
+    ],
+)
+def test_over_time_compares_the_newest_days_with_those_before(
+    pane: str, right: list[int], said: str
+) -> None:
+    held = se.Windowed(se.ConfusionAccumulator(), pane=pane, keep=None)
+    step = np.timedelta64(int(pane[:-1]), "D" if pane[-1] == "d" else "h")
+    for at, n in enumerate(right):
+        times = np.full(100, np.datetime64("1970-01-01T00", "us") + at * step)
+        held.update({"y_true": [1] * 100, "y_pred": [1] * n + [0] * (100 - n), "time": times})
+    found = lead(held)[-1]
+    assert said in found
+    assert ("newest" in found) == ("Worst" not in said)
+
+
+def test_over_time_without_intervals_or_values_says_less() -> None:
+    held = se.Windowed(se.PRCurveSketch(), pane="1d")
+    times = np.array(["2026-01-01", "2026-01-02"], "M8[us]")
+    held.update({"y_true": [1, 1], "y_score": [0.5, 0.5], "time": times})
+    assert "newest" not in " ".join(lead(held))
+    held = se.Windowed(se.ConfusionAccumulator(), pane="1d")
+    held.update({"y_true": [1, 1], "y_pred": [0, 1], "time": times})
+    assert "is 1.0000, 1.0000 higher than that of the day before. Worst" in lead(held, level=0)[-1]
+    held = se.Windowed(se.ConfusionAccumulator(), pane=1)
+    held.update({"y_true": [1, 1], "y_pred": [0, 1], "time": [1, 2]})
+    assert "newest" not in lead(held)[-1]
 
 
 def test_slices_past_the_small_pictures_and_the_columns_are_counted() -> None:

@@ -183,7 +183,7 @@ def test_repr_shows_size_and_headline() -> None:
 
 def test_report_of_one_probability_has_every_metric() -> None:
     assert binary().report().splitlines() == [
-        "n = 4, n_clipped = 0",
+        "n = 4",
         "",
         "metric              value",
         "log_loss         0.490415",
