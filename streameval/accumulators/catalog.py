@@ -15,7 +15,7 @@ from streameval.accumulators.pending import (
     distinct_ids,
     fresh_dictionary,
 )
-from streameval.configs.catalog import CatalogConfig
+from streameval.configs.values import CatalogConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Array, Mask
 from streameval.inputs.arrays import (

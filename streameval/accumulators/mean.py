@@ -9,7 +9,7 @@ import numpy as np
 
 from streameval.accumulators.base import Arrays, BufferedAccumulator
 from streameval.accumulators.pending import RowBuffer, Rows
-from streameval.configs.mean import USUAL_BUDGET, MeanConfig
+from streameval.configs.values import USUAL_BUDGET, MeanConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Mask
 from streameval.inputs.arrays import (

@@ -8,7 +8,7 @@ import numpy as np
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import RowBuffer, Rows
-from streameval.configs.preferences import PreferencesConfig
+from streameval.configs.values import PreferencesConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Floats, Ints
 from streameval.inputs.arrays import (

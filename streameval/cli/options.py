@@ -122,9 +122,9 @@ def _configuration(task: str) -> Any:
         case "calibration":
             from streameval.configs.calibration import CalibrationConfig as config
         case "catalog":
-            from streameval.configs.catalog import CatalogConfig as config
+            from streameval.configs.values import CatalogConfig as config
         case "values":
-            from streameval.configs.mean import MeanConfig as config
+            from streameval.configs.values import MeanConfig as config
         case "ranking":
             from streameval.configs.ranking import RankingConfig as config
         case "monitor":

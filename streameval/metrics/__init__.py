@@ -11,7 +11,7 @@ Curves
     `operating_points` and `loss_bounds` read them, and `envelope` bounds what they read.
 Rankings
     `ranking` has a formula for each measure; `ranks`, `rank_orders`, `rank_measures` and `cascades`
-    give their values for ties and for open queries. `catalog` measures how evenly the items of a
+    give their values for ties and for open queries. `values` measures how evenly the items of a
     catalog are recommended.
 Uncertainty and differences
     `bounded`: certified bounds. `intervals` and `delong` (also of many small curves at once):

@@ -8,10 +8,9 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from streameval.configs.catalog import CatalogConfig
+from streameval.configs.values import CatalogConfig
 from streameval.errors import Named
 from streameval.exact.array_types import Array
-from streameval.metrics.catalog import coverage, entropy, gini, mean_of
 from streameval.metrics.table import (
     EXAMPLES,
     NOT_NEGATIVE,
@@ -21,6 +20,7 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
+from streameval.metrics.values import coverage, entropy, gini, mean_of
 from streameval.render.blocks import ByClass
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from streameval.configs.names import nearest
-from streameval.configs.preferences import PreferencesConfig
+from streameval.configs.values import PreferencesConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.inputs.classes import Label, class_position

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import attrs
 
-from streameval.configs.mean import MeanConfig
 from streameval.configs.names import number_text
 from streameval.configs.options import fraction
+from streameval.configs.values import MeanConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.score_keys import scores_of

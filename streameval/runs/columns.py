@@ -9,9 +9,9 @@ import attrs
 
 from streameval.configs.collection import Member
 from streameval.configs.inner import counted, key_columns
-from streameval.configs.mean import MeanConfig
 from streameval.configs.paired import PairedConfig
 from streameval.configs.regression import RegressionConfig
+from streameval.configs.values import MeanConfig
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import IDS

@@ -9,7 +9,7 @@ from typing import Any, Self, final
 import attrs
 import numpy as np
 
-from streameval.configs.catalog import CatalogConfig
+from streameval.configs.values import CatalogConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.array_types import Array, Floats, Ints
 from streameval.exact.cell_sums import single_sum

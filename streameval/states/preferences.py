@@ -8,7 +8,7 @@ from typing import Any, Self, final
 import attrs
 import numpy as np
 
-from streameval.configs.preferences import PreferencesConfig
+from streameval.configs.values import PreferencesConfig
 from streameval.errors import require
 from streameval.exact.array_types import Floats, Ints
 from streameval.exact.fixed_point import FixedPoint

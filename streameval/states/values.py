@@ -9,7 +9,7 @@ from typing import Self, final
 import attrs
 import numpy as np
 
-from streameval.configs.mean import MeanConfig
+from streameval.configs.values import MeanConfig
 from streameval.errors import require
 from streameval.exact.array_types import Floats, Ints
 from streameval.exact.exact_sum import ExactSum, added_sums

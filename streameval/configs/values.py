@@ -1,8 +1,9 @@
-"""The options of `MeanAccumulator`, checked and in one canonical form."""
+"""The options of `MeanAccumulator`, `CatalogAccumulator` and `PreferencesAccumulator`."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import attrs
@@ -11,7 +12,15 @@ from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import as_names, check_distinct
 from streameval.configs.options import Config, PositiveInt, fraction, option
 from streameval.errors import InvalidInputError
-from streameval.inputs.classes import canonical_label
+from streameval.inputs.classes import (
+    ClassSet,
+    Label,
+    canonical_classes,
+    canonical_label,
+    class_labels,
+    class_names,
+    without_names,
+)
 
 USUAL_BUDGET = 65_536
 MAX_COLUMNS = 1024
@@ -96,3 +105,73 @@ class MeanConfig(Config):
     def n_columns(self) -> int:
         """The number of values of a row."""
         return len(self.names)
+
+
+@attrs.frozen(kw_only=True)
+class CatalogConfig(Config):
+    """The options of exposures of items; equal ones can merge. Made by `of`."""
+
+    SUMMARY = "Count how often a recommender shows each item of a catalog, batch by batch."
+
+    n_items: PositiveInt = option(
+        "The number of items of the catalog; more distinct ones raise an error."
+    )
+    k: PositiveInt | None = option(
+        "How many ranks of each list count; None counts every row.",
+        default=10,
+        help="how many ranks of each list count",
+    )
+    popularity: bool = option(
+        "Whether rows have the popularity of the item, for novelty and average_popularity.",
+        default=False,
+    )
+
+
+_MAX_MODELS = 2**12  # two tables of 128 MiB
+
+
+def _models(value: Any, *, name: str) -> ClassSet:
+    """Accept a number of models, or their names."""
+    if isinstance(value, str):
+        raise InvalidInputError(
+            f"must be a number or a sequence of names, got {value!r}", argument=name
+        )
+    try:
+        models = canonical_classes(value, min_count=2, max_count=_MAX_MODELS)
+    except InvalidInputError as error:
+        raise error.renamed("classes", name) from None
+    assert not isinstance(models, str)  # noqa: S101 - tells the type checker
+    return models
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class PreferencesConfig(Config):
+    """The options of comparisons of models; equal ones can merge. Made by `of`."""
+
+    SUMMARY = "Count which of two models was preferred, batch by batch."
+
+    models: ClassSet = option(
+        "The names of the models, integers or strings, as a sequence; a mapping gives them display "
+        "names, and a number K stands for 0..K-1.",
+        _models,
+    )
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...]:
+        """The models."""
+        return class_labels(self.models)
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the models are shown by."""
+        return class_names(self.models)
+
+    @cached_property
+    def fixed_models(self) -> int | tuple[Label, ...]:
+        """The models as their number or a tuple of labels."""
+        return without_names(self.models)
+
+    @cached_property
+    def n_models(self) -> int:
+        """The number of models."""
+        return len(self.labels)
