@@ -29,46 +29,27 @@ def single_class(parts: EncodedParts) -> type[Accumulator[Any, Any]]:
 @cache
 def own_class(name: str) -> type[Accumulator[Any, Any]]:
     """Import one of the classes of this library that hold no other accumulators."""
-    own: type[Accumulator[Any, Any]]
+    home: Any
     match name:
-        case "ConfusionAccumulator":
-            from streameval.accumulators.confusion import ConfusionAccumulator
-
-            own = ConfusionAccumulator
-        case "RegressionAccumulator":
-            from streameval.accumulators.regression import RegressionAccumulator
-
-            own = RegressionAccumulator
-        case "PRCurveSketch":
-            from streameval.accumulators.curve import PRCurveSketch
-
-            own = PRCurveSketch
         case "CalibrationAccumulator":
-            from streameval.accumulators.calibration import CalibrationAccumulator
-
-            own = CalibrationAccumulator
+            import streameval.accumulators.calibration as home
+        case "CatalogAccumulator":
+            import streameval.accumulators.catalog as home
+        case "ConfusionAccumulator":
+            import streameval.accumulators.confusion as home
         case "GroupedAUC":
-            from streameval.accumulators.grouped import GroupedAUC
-
-            own = GroupedAUC
-        case "RankingAccumulator":
-            from streameval.accumulators.ranking import RankingAccumulator
-
-            own = RankingAccumulator
-        case "Paired":
-            from streameval.accumulators.paired import Paired
-
-            own = Paired
+            import streameval.accumulators.grouped as home
         case "MeanAccumulator":
-            from streameval.accumulators.mean import MeanAccumulator
-
-            own = MeanAccumulator
+            import streameval.accumulators.mean as home
+        case "PRCurveSketch":
+            import streameval.accumulators.curve as home
+        case "Paired":
+            import streameval.accumulators.paired as home
         case "PreferencesAccumulator":
-            from streameval.accumulators.preferences import PreferencesAccumulator
-
-            own = PreferencesAccumulator
+            import streameval.accumulators.preferences as home
+        case "RankingAccumulator":
+            import streameval.accumulators.ranking as home
         case _:
-            from streameval.accumulators.catalog import CatalogAccumulator
-
-            own = CatalogAccumulator
+            import streameval.accumulators.regression as home
+    own: type[Accumulator[Any, Any]] = getattr(home, name)
     return own

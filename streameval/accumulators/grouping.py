@@ -282,6 +282,10 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _state(self, state: Any) -> None:
         self._held = Held(state, state.total)
 
+    def _changed(self, config: ConfigT, state: Any) -> Self:
+        """Make one of the same rows, with other options and the state for these."""
+        return self._make(config, attrs.evolve(state, total=self._all_rows(self._held).copy()))
+
     def _shared(self) -> Self:
         """Return what has been counted so far without a copy; nobody may update it."""
         made = self.__class__.__new__(self.__class__)

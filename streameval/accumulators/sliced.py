@@ -230,9 +230,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     def _with_fewer(self, max_values: int) -> Self:
         """Make one with fewer slices, which equals counting the same rows with that option."""
         config = attrs.evolve(self._config, max_values=max_values)
-        held = self._held
-        state = self._everything(held).chosen_again(config)
-        return self._make(config, attrs.evolve(state, total=self._all_rows(held).copy()))
+        return self._changed(config, self._everything(self._held).chosen_again(config))
 
     def _slice(self, state: FlatSlices, value: Value) -> Any:
         found = state.parts.get(value)

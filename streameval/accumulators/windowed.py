@@ -394,13 +394,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Choose the slices of every pane again: `FlatSlices.chosen_again`."""
         options = attrs.evolve(self._config, accumulator=Inner(self._inner.cls, config))
         state = self._everything(self._held).chosen_again(Inner(type(self), options))
-        return self._make(options, attrs.evolve(state, total=self._all_rows(self._held).copy()))
+        return self._changed(options, state)
 
     def _with_unlabelled(self, beside: Windowed) -> Self:
         """Add the rows without a label by slice: `Panes.with_unlabelled`."""
         state, others = (one._everything(one._held) for one in (self, beside))
-        total = self._all_rows(self._held).copy()
-        return self._make(self._config, attrs.evolve(state.with_unlabelled(others), total=total))
+        return self._changed(self._config, state.with_unlabelled(others))
 
     @property
     def _inner(self) -> Any:

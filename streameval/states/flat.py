@@ -102,20 +102,15 @@ class _Field:
     def concatenated(cls, fields: Sequence[Self]) -> Self:
         """List the states of several fields of one name."""
         first = fields[0]
-        # 1 and True are equal, but different values
-        key = _itself if first.type_name in _ARRAYS else id
-        forms = {key(form): form for field in fields for form in field.forms}
-        code_by_key = {own: code for code, own in enumerate(forms)}
-        codes = [
-            np.array([code_by_key[key(form)] for form in field.forms], dtype=np.uint64)[field.codes]
-            for field in fields
-        ]
+        forms, numbers = _numbered([form for one in fields for form in one.forms], first.type_name)
+        ends = np.cumsum([len(one.forms) for one in fields])
+        tables = np.split(numbers, ends[:-1])
+        codes = [table[one.codes] for table, one in zip(tables, fields, strict=True)]
         arrays = {
             array: np.concatenate([field.arrays[array] for field in fields])
             for array in first.arrays
         }
-        every = narrowed(np.concatenate(codes))
-        return cls(first.name, first.type_name, tuple(forms.values()), every, arrays)
+        return cls(first.name, first.type_name, forms, narrowed(np.concatenate(codes)), arrays)
 
     def taken(self, indices: Array) -> _Field:
         """Copy the field of some states, in the order of the indices."""
@@ -550,10 +545,7 @@ class FlatStates:
 
 def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) -> _Field:
     forms = [form_of(value) for value in values]
-    key = _itself if type_name in _ARRAYS else id
-    form_by_key = {key(form): form for form in forms}
-    code_by_key = {own: code for code, own in enumerate(form_by_key)}
-    codes = np.fromiter((code_by_key[key(form)] for form in forms), np.uint64, len(forms))
+    known, codes = _numbered(forms, type_name)
     items: dict[str, list[Any]] = {array: [] for array in _ARRAYS.get(type_name, ())}
     for index, (value, form) in enumerate(zip(values, forms, strict=True)):
         if type_name == "FixedPoint":
@@ -564,16 +556,20 @@ def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) ->
             own = value.values if starts is None else value.values - starts[index].values
             items[form[0]].append(own)
     arrays = {array: _joined(array, parts) for array, parts in items.items()}
-    return _Field(name, type_name, tuple(form_by_key.values()), narrowed(codes), arrays)
+    return _Field(name, type_name, known, narrowed(codes), arrays)
+
+
+def _numbered(forms: Sequence[Any], type_name: str) -> tuple[tuple[Any, ...], Integers]:
+    """List the different forms, and the index of each; values may be equal, as 1 and True are."""
+    keys: Sequence[Any] = forms if type_name in _ARRAYS else [*map(id, forms)]
+    known = dict(zip(keys, forms, strict=True))
+    codes = {key: code for code, key in enumerate(known)}
+    return tuple(known.values()), np.fromiter(map(codes.get, keys), np.uint64, len(keys))
 
 
 def _parts_of(name: str, type_name: str) -> list[str]:
     """Name the columns that hold a field of all states."""
     return [f"{name}.{part}" for part in ("forms", "codes", *_ARRAYS.get(type_name, ()))]
-
-
-def _itself(form: Any) -> Any:
-    return form
 
 
 def _joined(array: str, parts: list[Any]) -> Array:

@@ -113,11 +113,12 @@ class Stack:
             whole = self.items.whole.reshape(len(forms), *forms[0][1])
             yield from (FixedPoint(whole[index, ...]) for index in range(len(forms)))
         elif isinstance(self.items, FixedPoint):
-            end, whole, fraction = 0, self.items.whole, self.items.fraction
+            end, whole = 0, self.items.whole
+            fraction: Any = self.items.fraction
             for has_fraction, shape in forms:
                 start, end = end, end + math.prod(shape)
-                own = fraction[start:end] if has_fraction and fraction is not None else None
-                yield FixedPoint(whole[start:end], own).reshape(*shape)
+                own = fraction[start:end].reshape(shape) if has_fraction else None
+                yield FixedPoint(whole[start:end].reshape(shape), own)
         else:
             end = 0
             for _, size in forms:
