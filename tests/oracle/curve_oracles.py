@@ -488,8 +488,10 @@ def adaptive_ece(table: Table, bins: int) -> Value:
     rows = reversed([*zip(table.scores, table.pos, table.neg, strict=True)])
     for score, pos, neg in rows:
         mass = Fraction(pos + neg)
-        for b in range(bins):
+        for b in range(int(reached * bins / n), bins):
             low, high = Fraction(b * n, bins), Fraction((b + 1) * n, bins)
+            if low >= reached + mass:
+                break
             part = min(high, reached + mass) - max(low, reached)
             if part > 0:
                 distance[b] += part * (Fraction(pos) / mass - Fraction(score))

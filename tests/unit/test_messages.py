@@ -328,14 +328,6 @@ def merge_other_labels() -> object:
     return one.merge(other)
 
 
-def add_score(weight: Any, *, counted: bool) -> Callable[[], object]:
-    """Add a weight to the largest count of a curve, which waits or is counted already."""
-    sketch = se.PRCurveSketch().update([1], [1], sample_weight=[LARGEST])
-    if counted:
-        sketch = sketch.copy()
-    return lambda: sketch.update([1], [1], sample_weight=[weight])
-
-
 SCORES = [
     score("budget", budget=0),
     score("budget-float", budget=0.5),
@@ -605,7 +597,6 @@ FILES = [
 
 TWICE = pa.table([[1], [1], [1]], names=["y_true", "y_true", "y_pred"])
 
-OVERFLOW = "`sample_weight` would bring the total past 2**63 - 1."
 TOTALS = [
     Case("total", add(1)),
     Case("total-weight", add(2)),

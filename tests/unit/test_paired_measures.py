@@ -747,7 +747,6 @@ def loss(position: int, by: float) -> Any:
     return change
 
 
-NO_KEYS = Column(np.zeros(0, dtype=np.uint64))
 LEVELS = Column(np.zeros(3, dtype=np.int64))
 BROKEN: Mapping[str, tuple[Any, Any, str]] = {
     "outcomes": (SMALL, changed("outcomes", 0, 1), "outcomes do not add up to n"),
