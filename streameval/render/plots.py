@@ -68,9 +68,9 @@ def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Ax
 
 def _write_cells(ax: Axes, block: Matrix, shades: Array) -> None:
     labels, ticks = [_literal(shorten(label, 20)) for label in block.labels], range(len(shades))
-    slanted = max(map(len, labels), default=0) > 4
     cell = 0.75 * 72 * ax.bbox.height / ax.figure.dpi / max(len(labels), 1)  # in points
     size: dict[str, Any] = {"fontsize": min(10.0, 0.8 * cell)}
+    slanted = 0.6 * size["fontsize"] * max(map(len, labels), default=0) > cell
     turn, end = (90 if len(labels) > _ROOMY else 45, "right") if slanted else (0, "center")
     ax.set_xticks(ticks, labels, rotation=turn, ha="center" if turn == 90 else end, **size)
     ax.set_yticks(ticks, labels, **size)
@@ -109,7 +109,7 @@ def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
     if curves.is_normal:
         ticks = [NormalDist().inv_cdf(rate) for rate in _RATES]
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_ticks(ticks, [f"{rate:.3g}" for rate in _RATES])
+            axis.set_ticks(ticks, [f"{100 * rate:g}%" for rate in _RATES])
     else:
         top = curve.top if curves.is_fitted else 1.0
         top = max(top, axes.get_ylim()[1] / 1.02) if several else top
@@ -141,8 +141,9 @@ def reliability(
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
         counted = zip(diagram.predicted, diagram.observed, diagram.weight, strict=True)
         for x, y, weight in counted if diagram.share is not None else ():
-            look: dict[str, Any] = {"ha": "center", "fontsize": 8, "color": "dimgrey"}
-            axes.annotate(brief(weight), (x, y), (0, 6), textcoords="offset points", **look)
+            look: dict[str, Any] = {"fontsize": 8, "color": "dimgrey", "rotation": 90}
+            look |= {"ha": "right", "va": "bottom", "textcoords": "offset points"}
+            axes.annotate(brief(weight), (x, y), (-1, 5), **look)
     axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or line)
     across, up = diagram.across.lower(), diagram.up.lower()
     axes.set(xlim=(0, top), ylim=(0, 1.08 * top), xlabel=across, ylabel=up, title=title)

@@ -59,6 +59,19 @@ def test_plot_refuses_what_are_no_axes(ax: Any) -> None:
             accumulator.update([0.0, 1.0], A[:2]).compute().plot(ax=ax)
 
 
+@each(("name", "turn"), [("sea lion", 0), ("Australian cattle dog", 45)])
+def test_names_of_classes_are_slanted_where_they_do_not_fit(name: str, turn: float) -> None:
+    counted = se.ConfusionAccumulator([name, "cat", "dog"]).update([name, "cat"], ["dog", "cat"])
+    axes = counted.compute().plot(Figure(figsize=(5, 5)).subplots())
+    assert {tick.get_rotation() for tick in axes.get_xticklabels()} == {turn}
+
+
+def test_ticks_of_error_rates_are_percentages() -> None:
+    curve = se.PRCurveSketch().update([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.6]).compute()
+    axes = curve.plot(Figure().subplots(), kind="det")
+    assert [tick.get_text() for tick in axes.get_xticklabels()][:3] == ["0.1%", "1%", "5%"]
+
+
 def test_plot_has_a_line_at_zero_where_an_interval_contains_it() -> None:
     ends = {
         bias: se.RegressionAccumulator(intervals=True).update(TRUTH, [one + bias for one in A])
