@@ -635,6 +635,7 @@ def test_refused_migration_leaves_the_checkpoint(start):
         ({"max_ahead": "soon"}, "`max_ahead` must be a duration"),
         ({"key": "id"}, "`key` needs `labels`"),
         ({"wait": "1h"}, "`wait` needs `labels`"),
+        ({"alerts": ["late labels > 1%"]}, "`alerts` 'late labels > 1%' needs `labels`"),
         ({"settle": "1h"}, "`settle` needs `labels`"),
         ({"unlabelled": 0}, "`unlabelled` needs `labels`"),
         ({"label_time": "t"}, "`label_time` needs `labels`"),
