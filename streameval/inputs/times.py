@@ -26,6 +26,9 @@ _FAR = 10**11
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONG_FRACTION = re.compile(r"[.,](\d{6})(\d+)")
+_USUAL = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?:Z|\+00:00)", re.ASCII)
+_ZERO = np.uint8(ord("0"))
+_YEAR_1 = np.datetime64("0001-01-01", "us")
 _MANTISSA_SPLIT = 2.0**27 + 1.0
 
 
@@ -179,6 +182,9 @@ def is_naive(value: Any) -> bool:
 
 
 def _of_items(items: list[Any], name: str, *, warns: bool) -> Ints:
+    usual = _of_usual(items)
+    if usual is not None:
+        return usual
     times = np.empty(len(items), dtype=np.int64)
     before, time = None, 0
     for position, item in enumerate(items):
@@ -187,6 +193,36 @@ def _of_items(items: list[Any], name: str, *, warns: bool) -> Ints:
             before = item
         times[position] = time  # rows of a log often share a second with the row before
     return times
+
+
+def _of_usual(items: list[Any]) -> Ints | None:
+    """Read times that are all written alike, such as 2026-01-31T12:00:00.000Z; None for others.
+
+    All at once, one takes a tenth of the time of `datetime`.
+    """
+    first = items[0] if items else None
+    usual = _USUAL.fullmatch(first) if isinstance(first, str) else None
+    if usual is None:
+        return None
+    try:
+        if {*map(len, items)} != {len(usual[0])}:
+            return None
+        texts = np.frombuffer("".join(items).encode("ascii"), dtype=np.uint8)
+    except (TypeError, UnicodeEncodeError):  # something else than text, or other digits
+        return None
+    texts = texts.reshape(len(items), -1)
+    pattern = np.frombuffer(usual[0].encode("ascii"), dtype=np.uint8)
+    is_digit = (pattern >= _ZERO) & (pattern < _ZERO + 10)
+    is_digit[usual.end(1) :] = False  # those of an offset
+    are_alike = (texts[:, ~is_digit] == pattern[~is_digit]).all()
+    if not (are_alike and (texts[:, is_digit] - _ZERO < 10).all()):
+        return None
+    moments = np.ascontiguousarray(texts[:, : usual.end(1)]).view(f"S{usual.end(1)}")
+    try:
+        times = moments.ravel().astype("M8[us]")
+    except ValueError:  # there is no such day or hour
+        return None
+    return None if times.min() < _YEAR_1 else times.view(np.int64)
 
 
 def _of_item(item: Any, name: str, position: int, *, warns: bool) -> int:

@@ -50,7 +50,12 @@ class Times:
 
     def zones(self, values: Any) -> set[bool]:
         """Tell whether texts have an offset from UTC: some, none, or both."""
-        texts = values.texts if isinstance(values, CodedTexts) else values
+        texts: Any = values.texts if isinstance(values, CodedTexts) else values
+        types = {*map(type, texts)}
+        if not any(issubclass(one, str) for one in types):
+            return set()
+        if types == {str} and {text[-1:] for text in texts} == {"Z"}:
+            return {True}
         return {_has_offset(text) for text, _ in groupby(texts) if isinstance(text, str)}
 
     def _items(self, values: Sequence[Any]) -> Any:

@@ -16,9 +16,11 @@ import pytest
 from offenders import each
 
 import streameval as se
+from streameval.errors import InvalidInputError
 from streameval.inputs import times
 from streameval.inputs.durations import duration_text, read_duration, read_offset
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
+from streameval.io.times import Times
 
 MOMENT = datetime(2026, 3, 29, 1, 30, 0, 123456, tzinfo=UTC)
 MICROSECONDS = 1_774_747_800_123_456
@@ -120,6 +122,56 @@ def test_text_that_repeats_is_the_same_time_each_time() -> None:
     assert as_times(texts, unit=None, name="t").tolist() == expected
     with pytest.raises(se.InvalidInputError, match="missing times at position 2"):
         as_times([*texts[:2], None], unit=None, name="t")
+
+
+@each(
+    ("values", "zones"),
+    [
+        ([1, 2.5], set()),
+        (["2026-01-01T00:00:00Z"] * 2, {True}),
+        (["2026-01-01T00:00:00z", None], {True}),
+        (["2026-01-01T00:00:00Z", "2026-01-01T00:00:00", 7], {True, False}),
+        (["2026-01-01T00:00:00"], {False}),
+        ([], set()),
+    ],
+)
+def test_zones_of_texts_alone_are_told(values: list[Any], zones: set[bool]) -> None:
+    assert Times().zones(values) == zones
+
+
+def moment(text: str) -> int:
+    passed = datetime.fromisoformat(text) - datetime(1970, 1, 1, tzinfo=UTC)
+    return passed // timedelta(microseconds=1)
+
+
+@each("end", ["Z", ".5Z", ".123456Z", "+00:00", ".250+00:00"])
+@each("separator", ["T", " "])
+def test_times_that_are_written_alike_are_those_of_datetime(end: str, separator: str) -> None:
+    random = np.random.default_rng(5)
+    seconds = random.integers(-62_135_596_800, 253_402_300_799, 500)
+    moments = (datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=s) for s in seconds.tolist())
+    texts = [f"{one.isoformat(separator)[:19]}{end}" for one in moments]
+    assert times._of_usual(texts) is not None
+    assert as_times(texts, unit=None, name="time").tolist() == [*map(moment, texts)]
+    for other in ("1999-12-31T23:59Z", "2000-01-01T00:00:00.1234567Z", "1969-12-31T01:00:00+01:00"):
+        mixed = [*texts, other]
+        read = [read_time(text, unit=None, name="time") for text in mixed]
+        assert as_times(mixed, unit=None, name="time").tolist() == read
+
+
+@each(
+    "text",
+    [
+        *("2026-02-30T00:00:00Z", "2026-01-01T24:00:01Z", "2026-01-01T00:00:60Z"),
+        *("0000-01-01T00:00:00Z", "2026-01-01T00:00:0\u0660Z", "2026-01-01T00:00:0aZ"),
+        *("2026-01-01T00-00:00Z", "2026-01-01T00:00:00A", "+026-01-01T00:00:00Z"),
+    ],
+)
+def test_what_is_no_time_is_located_among_times_written_alike(text: str) -> None:
+    usual = "2026-01-01T00:00:00Z"
+    assert len(text) == len(usual)
+    with pytest.raises(InvalidInputError, match=r"got .* at position 2"):
+        as_times([usual, usual, text], unit=None, name="time")
 
 
 def test_only_a_time_without_an_offset_is_naive() -> None:
