@@ -19,7 +19,12 @@ from speed.contest import Contest, Data, Numbers, Peer, Side
 
 ROWS = 3_000_000
 BUDGET = ["--budget", "none"]
-WHY = "Starting takes 0.2 s, one process cuts the file for all, and each value is looked at."
+WHY = {
+    ".jsonl": "Reading takes 1.3 s of CPU time, as values are checked; polars 1.1, DuckDB 0.75.",
+    ".csv": "Starting takes 0.2 s, reading 0.5 s of CPU time; DuckDB 0.4, polars 0.24.",
+    ".parquet": "Reading is as fast; starting takes 0.2 s, and 28 more metrics 0.07.",
+}
+"""By format; CPU time of 3,000,000 rows."""
 
 DUCKDB = """
 import duckdb, json, sys
@@ -140,7 +145,7 @@ def contest(name: str, suffix: str, decimals: int | None, *, exact: bool) -> Con
             ready=lambda _, held: side(["-c", script], held),
             goal=None if exact else goal,  # bins are what makes a log of any length fit
             tolerance=1e-7 if exact else 1e-3,
-            why=WHY,
+            why=WHY[suffix],
         )
 
     scores = "distinct scores" if decimals is None else f"scores of {decimals} digits"
