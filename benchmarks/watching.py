@@ -25,7 +25,6 @@ import numpy as np
 
 import streameval as se
 from streameval.accumulators.windowed import Windowed
-from streameval.monitoring.closing import Tally
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.server import Server
 from streameval.monitoring.status import Snapshot, Status
@@ -122,7 +121,7 @@ class Service:
     def __init__(self) -> None:
         counts = se.Sliced(se.PRCurveSketch(), "country", max_values=VALUES)
         empty = Windowed(counts, pane=f"{PANE}s", unit="s")
-        self._tally = Tally(empty.copy, empty.copy())
+        self._empty, self._total = empty, empty.copy()
         self._random = np.random.default_rng(SEED)
         self._number = self._pane = 0
         for _ in range(PANES):
@@ -138,15 +137,15 @@ class Service:
         times = np.full(size, self._pane * PANE).astype("M8[s]").astype("M8[us]")
         countries = [f"c{value}" for value in np.repeat(np.arange(VALUES), PER_SLICE).tolist()]
         batch = {"y_true": truths, "y_score": scores, "country": countries, "time": times}
-        self._tally.fresh.update(batch)
-        self._tally.take_in()
-        self._tally.renew()
+        fresh = self._empty.copy().update(batch)
+        self._total.merge(fresh)
+        fresh.to_bytes()  # as a commit stores it
         self._number += 1
         return self.snapshot()
 
     def snapshot(self) -> Snapshot:
         """Return what a page shows."""
-        held = self._tally.total
+        held = self._total
         newest = held.newest
         status = Status(
             number=self._number,
