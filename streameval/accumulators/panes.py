@@ -69,7 +69,8 @@ class Pane:
     @classmethod
     def of(cls, rows: FixedPoint, **held: Any) -> Pane:
         """Make a pane; a sum whose fractions are all zero is stored as whole."""
-        return cls(FixedPoint(rows.whole) if not np.any(rows.fraction) else rows, **held)
+        is_canonical = rows.fraction is None or rows.fraction.any()
+        return cls(rows if is_canonical else FixedPoint(rows.whole), **held)
 
 
 @attrs.frozen
@@ -181,7 +182,10 @@ class Panes:
             sums = iter(merged_all(inner, [own for own in found if own]))
             for made, own in zip(held, found, strict=True):
                 made[name] = next(sums) if own else None
-        return [Pane.of(weight_of(own), **made) for own, made in zip(groups, held, strict=True)]
+        return [
+            own[0] if len(own) == 1 else Pane.of(weight_of(own), **made)
+            for own, made in zip(groups, held, strict=True)
+        ]
 
     def _compact(self) -> Self:
         """Copy panes out of columns that mostly hold panes that have been replaced since."""
