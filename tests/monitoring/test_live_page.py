@@ -163,7 +163,9 @@ def alert(state: Any, country: Any = None, rule: str = RULE, **changes: Any) -> 
 
 
 def view(shown: Snapshot, metrics: Sequence[str] = ("accuracy",), level: float = 0.95) -> View:
-    return ViewBuilder([parse_metric(one) for one in metrics], level).build("ck.db", shown)
+    return ViewBuilder([parse_metric(one) for one in metrics], level, patience=1e9).build(
+        "ck.db", shown
+    )
 
 
 def page(shown: View) -> Page:
@@ -634,7 +636,7 @@ def test_page_is_complete_without_script_and_names_only_relative_addresses() -> 
 
 def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     held = windowed({"DE": [40, 45, 50]})
-    builder = ViewBuilder([parse_metric("accuracy")], 0.95)
+    builder = ViewBuilder([parse_metric("accuracy")], 0.95, patience=1e9)
     read: list[int] = []
     usual = ViewBuilder._counted
 
@@ -666,15 +668,16 @@ def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
         times = random.integers(0, 180, 2000)
         held.update({"y_true": truths, "y_score": scores, "country": countries, "ts": times})
     metrics = [parse_metric(name) for name in names]
-    view = ViewBuilder(metrics, 0.95).build("title", snapshot(held))
+    view = ViewBuilder(metrics, 0.95, patience=1e9).build("title", snapshot(held))
     assert len(view.slices) == 31
     for at, span in enumerate(held.view().spans()):
         part = live(span.pane.part)
         alone = {f"country={value}": part[value] for value in part} | {"other": part.other}
         for card in view.slices:
             assert card.points[at].labelled == alone[card.name].n
-            expected = [read_defined(alone[card.name].compute(), one, 0.95) for one in metrics]
-            assert list(map(repr, card.points[at].readings)) == list(map(repr, expected))
+            result = alone[card.name].compute()
+            expected = [attrs.astuple(read_defined(result, one, 0.95)) for one in metrics]
+            assert repr([*map(attrs.astuple, card.points[at].readings)]) == repr(expected)
 
 
 def test_older_panes_are_read_later_where_it_takes_long() -> None:
