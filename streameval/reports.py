@@ -37,7 +37,7 @@ from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
 from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric, parse_metrics
-from streameval.results.opening import SLICE, headline, opening, since_before, worst_span
+from streameval.results.opening import SLICE, first_of, headline, opening, since_before, worst_span
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 from streameval.results.slice_search import Search
@@ -351,7 +351,8 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     content = joined([legend(names), content]) if "<svg" in content else content
     if group.by:
         shown_results = [*results.values()][:MAX_LINES]
-        shown = [name for name in ("n", *described[0].headline) if name in described[0].rows]
+        names_of_metrics = dict.fromkeys(("n", headline(described[0]), *described[0].headline))
+        shown = [name for name in names_of_metrics if name in described[0].rows]
         columns = [
             (
                 described[0].rows[name].heading,
@@ -359,8 +360,9 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
             )
             for name in shown
         ]
+        rest = f"{_REST} of the {MAX_DRAWN - 1} worst" if len(group.slices) >= MAX_DRAWN else _REST
         table = overview(group.by, list(results), columns, level)
-        content = joined([table, element("details", element("summary", _REST), content)])
+        content = joined([table, element("details", element("summary", rest), content)])
     said = opening(described[0], results, level, group.by)
     return _StatesSection(
         f"part-{number}",
@@ -452,7 +454,8 @@ def _pictures_over_time(windowed: Windowed, level: float) -> tuple[Html, tuple[s
     windows: WindowedResult = windowed.over_time()
     whole, drawn = windows.whole.result, []
     said: tuple[str, ...] = ()
-    for name in windows.headline():
+    readings = {name: whole.read(name, level=level) for name in windows.headline()}
+    for name in dict.fromkeys((first_of(readings), *readings)):
         lines, heading = windows.every_line(parse_metric(name), level), whole.heading(name)
         drawn.append(over_time(lines, heading, level))
         newest = _newest(windowed) if not drawn[1:] else None
@@ -549,7 +552,8 @@ def _between(parts: Sequence[Html]) -> list[str]:
 def _footer(held: Sequence[_State], level: float) -> Html:
     """Explain the marks, and say what was counted."""
     sampling = [(f"{chance_title(level)}s", _SAMPLING)] if level else []
-    notes = terms([("Bounds", _CERTIFIED), *sampling, ("A dash", _DASH)])
+    bounds = [] if all(state.is_exact for state in held) else [("Bounds", _CERTIFIED)]
+    notes = terms([*bounds, *sampling, ("A dash", _DASH)])
     made = element("p", f"Made by streameval {__version__}.")
     title = element("h2", "How to read this")
     return element("footer", title, notes, _states(held), made)

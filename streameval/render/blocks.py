@@ -6,7 +6,7 @@ type side by side: their pictures have equal titles.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -140,8 +140,9 @@ class Curves(NamedTuple):
         The name of the area under each line; empty if none summarizes it.
     title_of_several : str
         Above the curves of classes.
-    has_chance : bool
-        Whether to draw the line of chance.
+    chance : {"diagonal", "level", ""}
+        The line of scores that say nothing, if it is drawn: of
+        precision it is level, at the share of positives, where the lines end.
     is_normal : bool
         Whether the axes are rates on normal scales; else they are shares.
     is_fitted : bool
@@ -153,9 +154,17 @@ class Curves(NamedTuple):
     up: str
     area: str = ""
     title_of_several: str = ""
-    has_chance: bool = False
+    chance: Literal["diagonal", "level", ""] = ""
     is_normal: bool = False
     is_fitted: bool = False
+
+    def chance_line(self, lines: Iterable[BandedLine | None]) -> Line | None:
+        """Return the line of chance, if there is one that all lines share."""
+        ends = np.array([0.0, 1.0])
+        if self.chance != "level":
+            return (ends, ends) if self.chance else None
+        levels = {float(one.line[1][-1]) for one in lines if one is not None}
+        return (ends, np.full(2, levels.pop())) if len(levels) == 1 else None
 
 
 class Lines(NamedTuple):

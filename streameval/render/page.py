@@ -228,8 +228,7 @@ class _Section:
             return []
         curves = blocks[0].curves
         spoken = self._summary(curves.area, [area for _, area in drawn])
-        chance = "Dashed: chance." if curves.has_chance else ""
-        return [_curves(curves.title, curves, [line for line, _ in drawn], spoken, chance)]
+        return [_curves(curves.title, curves, [line for line, _ in drawn], spoken)]
 
     def _of_classes(self, name: str, block: Lines) -> Html:
         """Draw the curves of the classes of one state."""
@@ -294,7 +293,10 @@ class _Section:
         """Lay a matrix out, and list the most confused pairs of many classes."""
         n_classes, drawn = len(matrix.labels), []
         if n_classes <= MAX_CELLS:
-            caption = "The shade is the square root of the share of the true class."
+            caption = (
+                "Blue: correct. Orange: wrong. "
+                "The shade is the square root of the share of the true class."
+            )
             look = "wide" if n_classes > _LARGE else None
             title = self._title("Confusion matrix", name)
             drawn.append(_figure(title, heat_table(matrix), caption, look))
@@ -339,12 +341,13 @@ def _curves(
     curves: Curves,
     lines: Sequence[BandedLine | None],
     spoken: str,
-    said: str,
+    said: str = "",
     above: str = "",
 ) -> Html:
-    """Draw lines, and say what is cut off and what bands are."""
+    """Draw lines, and say what dashes and bands are, and what is cut off."""
+    chance = "" if curves.chance_line(lines) is None else "Dashed: chance."
     band = _BAND if any(line and line.outline for line in lines) else ""
-    said = " ".join(filter(None, [said, _cut(curves, lines), band]))
+    said = " ".join(filter(None, [said, chance, _cut(curves, lines), band]))
     return _figure(title, joined([above, pictures.lines(curves, lines, spoken)]), said)
 
 

@@ -54,7 +54,8 @@ def lines(curves: Curves, drawn: Iterable[BandedLine | None], summary: str) -> H
     top = max(curve.top for _, curve in held) if curves.is_fitted else 1.0
     y = nice_axis(0.0, top, curves.up) if 0.0 < top < 1.0 else Axis(0, 1, RATES, curves.up)
     frame = Frame(Axis(0, 1, RATES, curves.across), y)
-    below = [frame.line([0, 1], [0, 1], "chance")] if curves.has_chance else []
+    chance = curves.chance_line(curve for _, curve in held)
+    below = [] if chance is None else [frame.line(*chance, "chance")]
     bands = [
         frame.area(*_few(curve.outline), look) for look, curve in held if curve.outline is not None
     ]

@@ -103,8 +103,9 @@ def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
     if curve.outline is not None:
         band = "the exact curve lies here" if label is None else None
         axes.fill(*curve.outline, alpha=0.3, linewidth=0, color=drawn.get_color(), label=band)
-    if curves.has_chance and not several:
-        axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="chance")
+    chance = curves.chance_line([curve])
+    if chance is not None and (label is None or (curves.chance == "diagonal" and not several)):
+        axes.plot(*chance, linestyle="--", color="grey", label="chance")
     axes.set(xlabel=curves.across.lower(), ylabel=curves.up.lower(), title=curves.title)
     if curves.is_normal:
         ticks = [NormalDist().inv_cdf(rate) for rate in _RATES]
@@ -115,7 +116,7 @@ def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
         top = max(top, axes.get_ylim()[1] / 1.02) if several else top
         axes.set(xlim=(0, 1), ylim=(0, 1.02 * top))
     if name or curve.outline is not None:  # below a good curve, and not on a bad one
-        axes.legend(loc="lower right" if curves.has_chance else "upper right")
+        axes.legend(loc="lower right" if curves.chance == "diagonal" else "upper right")
     return axes
 
 

@@ -245,6 +245,8 @@ class Frame:
         (across,), (down,) = self.positions([tick], [self.y.low])
         is_inside = across + _HALF_LETTER * len(text) <= self.width
         at, look = (across, "tick middle") if is_inside else (self.width, "tick end")
+        if moment and not self.x.label:  # in a small picture, beside the lowest number
+            at = max(at, self.left - 8 + _HALF_LETTER * len(text))
         return joined(
             [
                 _rule(across, self.top, across, down),

@@ -277,7 +277,7 @@ def by_class(
     """
     shown, nothing = order[:MAX_CLASSES], [None] * len(columns)
     rows = [
-        (label(name), [cell for table in tables.values() for cell in table.get(name, nothing)])
+        (label(name, 32), [cell for table in tables.values() for cell in table.get(name, nothing)])
         for name in shown
     ]
     hidden, more = len(order) - len(shown), []
@@ -463,5 +463,5 @@ def confused_pairs(matrix: Matrix, by: Confusions) -> Html:
         )
         for row, column in pairs
     )
-    heads = ("Truth", "Prediction", "Examples", "Share of the truth")
+    heads = ("Truth", "Prediction", "Examples", "Share of the true class")
     return text_table(heads, rows, "Pairs most confused", (None, None, "number", "number"))

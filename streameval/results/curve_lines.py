@@ -71,11 +71,12 @@ def det_line(points: Points) -> Line:
 
 _PR = Curves(
     *("Precision over recall", "Recall", "Precision", "average precision", "Precision over recall"),
+    chance="level",
     is_fitted=True,
 )
 _ROC = Curves(
     *("ROC curve", "False positive rate", "True positive rate", "ROC AUC", "ROC curves"),
-    has_chance=True,
+    chance="diagonal",
 )
 _DET = Curves(
     *("Detection error tradeoff", "False positive rate", "False negative rate"), is_normal=True

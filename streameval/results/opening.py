@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from streameval.metrics.table import Change, Reading
-from streameval.render.blocks import ByClass, PageContent, PanePoint, Row
+from streameval.render.blocks import ByClass, PageContent, Row
 from streameval.render.markup import count, in_sentence, number, share, short
 from streameval.render.text import chance_title, plural
 from streameval.results.collection import time_texts
@@ -60,28 +60,27 @@ def opening(
     among = f", {sizes[1]} among them" if len(sizes) > 1 else ""
     said = [f"Evaluated on {sizes[0]}{among}{inside}."]
     row = content.rows[name]
-    said += [
-        f"{shown.heading} is {_value(shown.reading, level)}."
-        for shown in _said_first(content, name)
-    ]
+    first = next(one for one in content.headline if one in content.rows)
+    shown = [content.rows[one] for one in dict.fromkeys((first, name))]
+    said += [f"{one.heading} is {_value(one.reading, level)}." for one in shown]
     said += _in_top(next(iter(results.values())))
     if slices:
         said += _worst_slice(row, name, results, level, by)
-    return said if content.by_class is None else said + _worst_class(content.by_class, level)
+    block = content.by_class
+    return said if block is None else said + _lowest_of_classes(block, level)
 
 
 def headline(content: PageContent) -> str:
     """Choose the first metric to read: every result has one."""
-    return next(name for name in content.headline if name in content.rows)
+    rows = content.rows
+    return first_of({name: rows[name].reading for name in content.headline if name in rows})
 
 
-def _said_first(content: PageContent, name: str) -> list[Row]:
-    """List the first metric, and the next one with an interval if that is defined and has none."""
-    first = content.rows[name]
-    if first.reading.sampling is not None or math.isnan(first.reading.value):
-        return [first]
-    rows = [content.rows[one] for one in content.headline if one in content.rows]
-    return [first, *[row for row in rows if row.reading.sampling is not None][:1]]
+def first_of(readings: Mapping[str, Reading]) -> str:
+    """Choose the first metric, or the next one with an interval if it is defined and has none."""
+    first = next(iter(readings))
+    named = () if math.isnan(readings[first].value) else readings
+    return next((name for name in named if readings[name].sampling), first)
 
 
 def _in_top(result: Result) -> list[str]:
@@ -165,8 +164,7 @@ def _said_of_two(
         return []
     comparison = compared(*results.values())
     if comparison is None:
-        of = "queries" if next(iter(results.values())).SIZE == "n_queries" else "examples"
-        ends, on = Change(low, high).sampling, f"Taking their {of} as different ones"
+        ends, on = Change(low, high).sampling, "Compared as independent samples"
     else:
         ends, on = comparison[name].confidence(level=level), "Compared query by query"
     if ends is None or math.isnan(ends[0]):
@@ -205,19 +203,26 @@ def _explained(reading: Reading, of_all: Reading, level: float) -> str:
     return f", which {_NO_CHANCE if is_apart else 'may be chance'}"
 
 
-def _worst_class(block: ByClass, level: float) -> list[str]:
-    """Name the class with the lowest value of the first number that is drawn."""
-    if not block.drawn or len(block.rows) < 3:
+def _lowest_of_classes(block: ByClass, level: float) -> list[str]:
+    """Name the class with the lowest value of each number that is drawn."""
+    if len(block.rows) < 3:
         return []
-    column = list(block.columns).index(block.drawn[0])
+    return [said for column in block.drawn for said in _lowest(column, block, level)]
+
+
+def _lowest(heading: str, block: ByClass, level: float) -> list[str]:
+    column = list(block.columns).index(heading)
     defined = {of: row for of, row in block.rows.items() if not math.isnan(row[column].value)}
     held = {of: row for of, row in defined.items() if block.weights is None or block.weights[of]}
     if not held:
         return []
     worst: Any = min(held, key=lambda of: held[of][column].value)
-    on = "" if block.weights is None else f", on {_amount(block.weights[worst], 'Examples')}"
+    of, on = "", ""
+    if heading == block.drawn[0]:
+        of = f" of {len(block.rows):,} classes"
+        on = f", on {_amount(block.weights[worst], 'Examples')}" if block.weights else ""
     found = f"{short(worst, 40)} with {_value(held[worst][column], level)}{on}"
-    return [f"Lowest {in_sentence(block.drawn[0])} of {len(block.rows):,} classes: {found}."]
+    return [f"Lowest {in_sentence(heading)}{of}: {found}."]
 
 
 def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
@@ -233,9 +238,11 @@ def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
     each = 1.0 - (1.0 - level) / n if level else 0.0
     reading = windows.panes[worst].read(metric, each)
     start = time_texts([pane.start for pane in panes])[worst].replace("T", " ")
-    worst_of = f"{_WORD[better]} {in_sentence(whole.heading(name))} of {n:,} {_spans(panes)}"
+    spans = _SPANS.get(panes[0].end - panes[0].start, "windows")
+    worst_of = f"{_WORD[better]} {in_sentence(whole.heading(name))} of {n:,} {spans}"
+    on = "on" if spans == "days" else "from"
     explained = _explained(reading, whole.read(metric, level=level), level)
-    return [f"{worst_of}: {number(reading.value)} in that of {start}{explained}."]
+    return [f"{worst_of}: {number(reading.value)} {on} {start}{explained}."]
 
 
 def since_before(name: str, before: Result, after: Result, span: str, level: float) -> str:
@@ -249,8 +256,3 @@ def since_before(name: str, before: Result, after: Result, span: str, level: flo
         why = f", which {_NO_CHANCE if ends[0] > 0 or ends[1] < 0 else 'may be chance'}"
     newest = f"{after.heading(name)} of the newest {span} is {_value(change.after, level)}"
     return f"{newest}, {how} that of the {span} before{why}."
-
-
-def _spans(panes: Sequence[PanePoint]) -> str:
-    """Name the spans of time: days, hours, or windows of any other length."""
-    return _SPANS.get(panes[0].end - panes[0].start, "windows")

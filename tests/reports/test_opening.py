@@ -101,9 +101,7 @@ def test_two_states_say_whether_chance_explains_their_difference(n: int, said: s
         se.ConfusionAccumulator().update([1] * 10 * n, [1] * right * n + [0] * (10 - right) * n)
         for right in (8, 7)
     )
-    assert lead(a, b)[0].endswith(
-        f" Taking their examples as different ones, the difference {said}."
-    )
+    assert lead(a, b)[0].endswith(f" Compared as independent samples, the difference {said}.")
 
 
 @each(("shift", "said"), [(0.0, "may be chance"), (9.0, "is more than chance explains")])
@@ -130,11 +128,21 @@ def test_two_rankings_of_the_same_queries_are_compared_by_query(
 
 
 def test_worst_slice_without_an_interval_says_that_nothing_tells_it_from_chance() -> None:
-    held = se.Sliced(se.RegressionAccumulator(), "country")
-    held.update({"y_true": [1.0, 1.0], "y_pred": [2.0, 3.0], "country": ["DE", "FR"]})
+    held = se.Sliced(se.CalibrationAccumulator(), "country")
+    held.update({"y_true": [1, 1], "y_prob": [0.5, 0.25], "country": ["DE", "FR"]})
     assert lead(held)[0].endswith(
-        "FR with 2.0000 on 1 example; there is no interval to tell it from chance."
+        "FR with 1.3863 on 1 example; there is no interval to tell it from chance."
     )
+
+
+def test_slices_are_ordered_and_drawn_by_the_metric_whose_interval_tells_them_from_chance() -> None:
+    held = se.Sliced(se.RegressionAccumulator(), "country")
+    errors, country = [1.0, 1.1, 0.0, 2.0], ["DE", "DE", "FR", "FR"]
+    held.update({"y_true": [0.0] * 4, "y_pred": errors, "country": country})
+    page = read(html_report({"day": held}))
+    said = "Worst country: DE with 1.0500 on 2 examples, which may be chance."
+    assert text(styled(page, "lead")[0]).endswith(said)
+    assert "With 95% intervals." in text(figure(page, "Mean absolute error by country"))
 
 
 def test_names_beside_a_matrix_keep_the_ends_in_which_they_differ() -> None:
@@ -167,8 +175,8 @@ def test_lowest_recall_of_several_classes_is_told() -> None:
     state.update(["a", "a", "b", "c"], ["a", "b", "b", "c"])
     low, high = state.compute().confidence("recall", average=None)
     assert lead(state)[0].endswith(
-        f"Lowest recall of 4 classes: a with 0.5000 (95% interval {low[0]:.4f} to {high[0]:.4f}), "
-        "on 2 examples."
+        f" Lowest recall of 4 classes: a with 0.5000 (95% interval {low[0]:.4f} to {high[0]:.4f}), "
+        "on 2 examples. Lowest precision: b with 0.5000 (95% interval 0.0945 to 0.9055)."
     )
     assert "Lowest" not in lead(se.ConfusionAccumulator(4))[0]
 
@@ -177,16 +185,16 @@ def test_best_and_worst_of_several_states_are_told() -> None:
     fits = [se.RegressionAccumulator().update([0.0], [error]) for error in (2.0, 1.0, 3.0)]
     (said,) = lead(*fits)
     assert said == (
-        "3 results, each on 1 example. Root mean squared error is best in b, 1.0000, and worst in "
-        "c, 3.0000."
+        "3 results, each on 1 example. Mean absolute error is best in b, 1.0000 (95% interval "
+        "0.0000 to \N{INFINITY}), and worst in c, 3.0000 (95% interval 0.0000 to \N{INFINITY})."
     )
 
 
 @each(
     ("states", "said"),
     [
-        ([[1.0], [1.0]], "Root mean squared error is 1.0000 for both."),
-        ([[1.0], [1.0], [1.0]], "Root mean squared error is 1.0000 for all."),
+        ([[1.0], [1.0]], "Mean absolute error is 1.0000 for both."),
+        ([[1.0], [1.0], [1.0]], "Mean absolute error is 1.0000 for all."),
         ([[], [1.0]], "2 results, each on 0 to 1 example."),
     ],
 )
@@ -288,7 +296,7 @@ def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
     assert text(styled(page, "lead")[1]) == (
         "Over time. Accuracy of the newest day is 0.8000 (95% interval 0.7112 to 0.8666), 0.6000 "
         "higher than that of the day before, which chance does not explain. Worst accuracy of 3 "
-        "days: 0.2000 in that of 2024-10-05, which chance does not explain."
+        "days: 0.2000 on 2024-10-05, which chance does not explain."
     )
     (drawn,) = [one for one in styled(page, "over-time") if "Accuracy over" in text(one)]
     (small,) = styled(drawn, "small")
@@ -362,10 +370,11 @@ def test_errors_over_time_are_worst_where_they_are_highest() -> None:
     held = se.Windowed(se.RegressionAccumulator(), pane=10, time="time")
     held.update({"y_true": [0.0, 0.0], "y_pred": [1.0, 2.0], "time": [3, 13]})
     said = text(styled(report(held), "lead")[1])
-    assert said.startswith("Over time. Worst root mean squared error of 2 windows: 2.0000 in that ")
-    assert "of 10; there is no interval to tell it from chance" in said
+    assert said == (
+        "Over time. Worst mean absolute error of 2 windows: 2.0000 from 10, which may be chance."
+    )
     held = read(html_report({"day": held}, level=0))
-    assert text(styled(held, "lead")[1]).endswith(": 2.0000 in that of 10.")
+    assert text(styled(held, "lead")[1]).endswith(": 2.0000 from 10.")
 
 
 def test_members_over_time_are_named() -> None:
@@ -388,3 +397,16 @@ def test_precision_that_is_low_has_an_axis_that_fits() -> None:
 def test_result_of_a_user_defined_class_is_refused() -> None:
     with pytest.raises(se.InvalidInputError, match="results of this library, got dict"):
         html_report({"a": WinRate()})
+
+
+def test_what_a_page_does_not_have_is_not_explained() -> None:
+    n = 9
+    held = se.Sliced(se.ConfusionAccumulator(), "group", max_values=n)
+    held.update({"y_true": [1] * n, "y_pred": [1] * n, "group": range(n)})
+    page = report(held)
+    assert "All metrics and pictures of the 7 worst" in [text(one) for one in page.iter("summary")]
+    assert "Blue: correct. Orange: wrong." in text(page)
+    assert "Bounds" not in [text(term) for term in page.iter("dt")]
+    scores = np.linspace(0, 1, 50)
+    page = report(se.PRCurveSketch(4).update(scores > 0.3, scores))
+    assert "Bounds" in [text(term) for term in page.iter("dt")]

@@ -254,7 +254,7 @@ def test_long_label_is_shortened_and_more_of_it_is_in_its_tooltip() -> None:
     (name,) = {item.get("title") for item in page.iter("bdi") if text(item).startswith("yy")}
     assert name is not None
     assert 100 < len(name) <= 200
-    assert max(len(text(item)) for item in page.iter("bdi")) <= 24
+    assert max(len(text(item)) for item in page.iter("bdi")) <= 32
 
 
 def test_title_is_that_given() -> None:

@@ -339,3 +339,23 @@ def test_text_of_the_last_tick_ends_inside_the_picture(high: int, ends: list[str
 def test_exact_curve_has_no_limits_to_list() -> None:
     exact, coarse = (report(curve(budget=budget)) for budget in (None, 64))
     assert [len(figures(page, "What limits")) for page in (exact, coarse)] == [0, 1]
+
+
+def test_precision_has_one_line_of_chance_if_all_have_as_many_positives() -> None:
+    truth = [1, 0, 0, 0]
+    one, same, other = (
+        se.PRCurveSketch().update(some, scores)
+        for some, scores in (
+            (truth, [0.9, 0.1, 0.2, 0.3]),
+            (truth, [0.5, 0.9, 0.2, 0.3]),
+            ([1, 1, 0, 0], [0.9, 0.1, 0.2, 0.3]),
+        )
+    )
+    for states in ((one,), (one, same)):
+        drawn = figure(report(*states), "Precision over recall")
+        _, up = numbers(styled(drawn, "line", "chance")[0])
+        assert "Dashed: chance." in text(drawn)
+        assert np.allclose(up, 0.25, atol=0.01)
+    drawn = figure(report(one, other), "Precision over recall")
+    assert not styled(drawn, "line", "chance")
+    assert "Dashed" not in text(drawn)

@@ -225,6 +225,16 @@ def test_plot_of_an_exact_curve_goes_through_the_points_of_scikit_learn(kind: st
     np.testing.assert_allclose(line.get_ydata(), y)
 
 
+def test_plot_of_precision_has_the_level_of_chance_of_scikit_learn() -> None:
+    truth, score = [0, 0, 0, 1, 1], [0.1, 0.5, 0.3, 0.4, 0.75]
+    expected = sk.PrecisionRecallDisplay.from_predictions(truth, score, plot_chance_level=True)
+    axes = se.PRCurveSketch().update(truth, score).compute().plot(kind="pr")
+    (level,) = [line for line in axes.lines if line.get_label() == "chance"]
+    assert level.get_xydata().tolist() == expected.chance_level_.get_xydata().tolist()
+    axes = se.PRCurveSketch().update(truth, score).compute().plot(kind="pr", label="one of several")
+    assert len(axes.lines) == 1
+
+
 def test_band_holds_the_exact_curve() -> None:
     band = many(2000, budget=30).plot(kind="roc").patches[0].get_path()
     fpr, tpr, _ = many(2000).roc_curve()
