@@ -73,8 +73,8 @@ from streameval.monitoring.rules import read_rules
 from streameval.monitoring.source_protocol import Source
 from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import Closed, Step, Weights
-from streameval.render.text import json_line, plural
-from streameval.results.collection import read_or_nan, time_texts
+from streameval.render.text import json_line, plural, time_texts
+from streameval.results.collection import read_or_nan
 from streameval.results.names import RESULTS_BY_TASK, MetricName
 from streameval.runs.counting import Plan, RowShare
 from streameval.runs.sources import RawRow

@@ -14,8 +14,8 @@ from streameval.cli.slices import slice_entries
 from streameval.errors import InvalidInputError
 from streameval.monitoring.status import time_number
 from streameval.render.sheets import Sheet
-from streameval.render.text import duration, numbers, plural
-from streameval.results.collection import DECIMALS, read_or_nan, time_texts
+from streameval.render.text import duration, numbers, plural, time_texts
+from streameval.results.collection import DECIMALS, read_or_nan
 from streameval.results.sliced import SlicedResult
 from streameval.results.windowed import PaneResult, WindowedResult
 from streameval.runs.slices import Slices

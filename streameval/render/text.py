@@ -269,3 +269,12 @@ def clock_text(seconds: float) -> str:
     '2023-11-14 22:13:20 UTC'
     """
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def time_texts(times: Sequence[Any]) -> list[str]:
+    """Write the edges of panes; leave out seconds or times of day if all of them are zero."""
+    texts = [str(time) for time in times]
+    for zeros in (".000000", ":00", "T00:00"):
+        if all("T" in text and text.endswith(zeros) for text in texts):
+            texts = [text.removesuffix(zeros) for text in texts]
+    return texts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any
 
 import attrs
 import numpy as np
@@ -16,7 +15,7 @@ from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.markup import Html, element, label, percent
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture, time_axis
 from streameval.render.tables import dash_note, table_with_notes
-from streameval.render.text import intervals, numbers
+from streameval.render.text import intervals, numbers, time_texts
 
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4
@@ -169,7 +168,8 @@ def time_table(
     every = readings + [pane.reading for line in slices for pane in line.panes[-_MAX_LINES:]]
     heads = [element("th", "Start", scope="col")]
     heads += [element("th", label(name, 28), scope="col", class_="number") for name in columns]
-    starts = [f"{_text(pane.start)}{', open' if pane.is_open else ''}" for pane in shown]
+    times = time_texts([pane.start for pane in shown])
+    starts = [at + ", open" * pane.is_open for at, pane in zip(times, shown, strict=True)]
     rows = map(_row, starts, *columns.values())
     return table_with_notes(element("tr", *heads), rows, f"{metric} over time", dash_note(every))
 
@@ -179,7 +179,3 @@ def _row(start: str, *cells: str) -> Html:
     """Write a row; the next update of a live page has most of them again."""
     numbers = (element("td", cell.replace("nan", _DASH), class_="number") for cell in cells)
     return element("tr", element("th", start, scope="row"), *numbers)
-
-
-def _text(time: Any) -> str:
-    return str(time).removesuffix(".000000").removesuffix(":00")

@@ -271,12 +271,3 @@ def value_name(value: Any) -> str:
     if isinstance(value, tuple):
         return ", ".join(map(value_name, value))
     return _MISSING if value is None else str(value)
-
-
-def time_texts(times: Sequence[Any]) -> list[str]:
-    """Write the edges of panes; leave out seconds or times of day if all of them are zero."""
-    texts = [str(time) for time in times]
-    for zeros in (".000000", ":00", "T00:00"):
-        if all("T" in text and text.endswith(zeros) for text in texts):
-            texts = [text.removesuffix(zeros) for text in texts]
-    return texts

@@ -11,8 +11,7 @@ import numpy as np
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import ByClass, PageContent, Row
 from streameval.render.markup import count, in_sentence, number, share, short
-from streameval.render.text import chance_title, plural
-from streameval.results.collection import time_texts
+from streameval.render.text import chance_title, plural, time_texts
 from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result

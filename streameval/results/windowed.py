@@ -18,13 +18,12 @@ from streameval.metrics.table import Reading
 from streameval.render import plots
 from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
-from streameval.render.text import numbers, plural
+from streameval.render.text import numbers, plural, time_texts
 from streameval.results.collection import (
     DECIMALS,
     CollectionResult,
     line_sheet,
     read_or_nan,
-    time_texts,
     value_name,
 )
 from streameval.results.names import MetricName, parse_metric

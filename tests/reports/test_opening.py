@@ -303,6 +303,7 @@ def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
     assert [text(name) for name in small.iter("h4")] == ["DE", "FR", "IT"]
     heads = [text(head) for head in next(drawn.iter("thead")).iter("th")]
     assert heads[-3:] == ["DE", "FR", "IT"]
+    assert text(next(row for row in drawn.iter("th") if row.get("scope") == "row")) == "2024-10-04"
 
 
 @each(

@@ -28,10 +28,16 @@ from streameval.io.notation import integer_or_text
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Change, Reading, Samples
 from streameval.render.sheets import Grid, Sheet, SheetColumn
-from streameval.render.text import chance_title, json_line, listed_few, numbers, printable
+from streameval.render.text import (
+    chance_title,
+    json_line,
+    listed_few,
+    numbers,
+    printable,
+    time_texts,
+)
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
-from streameval.results.collection import time_texts
 from streameval.results.comparison import Comparison, compared
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
