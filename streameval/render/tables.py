@@ -463,5 +463,5 @@ def confused_pairs(matrix: Matrix, by: Confusions) -> Html:
         )
         for row, column in pairs
     )
-    heads = ("Truth", "Prediction", "Examples", "Share of the true class")
+    heads = ("Truth", "Prediction", "Examples", "Share of class")
     return text_table(heads, rows, "Pairs most confused", (None, None, "number", "number"))

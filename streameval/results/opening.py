@@ -62,7 +62,7 @@ def opening(
     first = next(one for one in content.headline if one in content.rows)
     shown = [content.rows[one] for one in dict.fromkeys((first, name))]
     said += [f"{one.heading} is {_value(one.reading, level)}." for one in shown]
-    said += _in_top(next(iter(results.values())))
+    said += [*_in_top(next(iter(results.values()))), *_bias(content)]
     if slices:
         said += _worst_slice(row, name, results, level, by)
     block = content.by_class
@@ -91,6 +91,16 @@ def _in_top(result: Result) -> list[str]:
     within = f" (within {ends})" if held.is_open else ""
     rows = f"The {_TOP:.0%} of the examples with the highest scores"
     return [f"{rows} hold {share(held.value)} of the positives{within}."]
+
+
+def _bias(content: PageContent) -> list[str]:
+    """Say how far the mean probability is from the share of positives."""
+    row = content.rows.get("pcopc")
+    if row is None or math.isnan(row.reading.value):
+        return []
+    more = row.reading.value - 1.0
+    side = "below" if more < 0.0 else "above"
+    return [f"The mean prediction is {share(abs(more))} {side} the share of positives."]
 
 
 def _amounts(content: PageContent) -> list[str]:

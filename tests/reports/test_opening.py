@@ -77,6 +77,16 @@ def test_headline_without_an_interval_is_beside_a_metric_with_one() -> None:
     assert "Mean absolute error" not in said
 
 
+@each(
+    ("probability", "said"),
+    [(0.6, "20.0% above the share of positives."), (0.4, "20.0% below the share of positives.")],
+)
+def test_bias_of_probabilities_is_told(probability: float, said: str) -> None:
+    (found,) = lead(se.CalibrationAccumulator().update([1, 0], [probability] * 2))
+    assert found.endswith(f"The mean prediction is {said}")
+    assert "mean prediction" not in lead(se.CalibrationAccumulator().update([0], [0.5]))[0]
+
+
 def test_level_of_zero_leaves_intervals_out() -> None:
     (said,) = lead(by_country(), level=0)
     assert said == (
