@@ -6,6 +6,7 @@ import functools
 import math
 from collections.abc import Container, Iterable, Sequence
 from contextlib import suppress
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -184,9 +185,15 @@ class ValueCodes:
         indices, items = _listed(column, name)
         last, codes = self._dictionary
         if type(items) is not type(last) or not last.equals(items):
-            codes = self._codes_of_items(_as_list(items), name, indices)
-            if not isinstance(items, list):
-                self._dictionary = items, codes  # at once, for other threads
+            listed = _as_list(items)
+            try:
+                codes = self._codes_of_items(listed, name)
+            except InvalidInputError:
+                if indices is None:
+                    raise
+                return self._codes_of_items(_of_rows(indices, listed), name)
+            if not isinstance(items, list):  # copied, because others may write to their memory
+                self._dictionary = deepcopy(items), codes  # at once, for other threads
         return codes if indices is None else codes[indices]
 
     def _found(self, column: Array) -> Codes | None:
@@ -197,12 +204,12 @@ class ValueCodes:
             return self._numbers.find(column, self._codes)
         return None
 
-    def _codes_of_items(self, items: list[Any], name: str, indices: Array | None) -> Codes:
+    def _codes_of_items(self, items: list[Any], name: str) -> Codes:
         """Return the codes of items, which may be new."""
         try:
             return self._codes_of(items)
         except (KeyError, TypeError):  # of a new item, or one that cannot be a value
-            new = _canonical(items, name, indices, self._codes)
+            new = _canonical(items, name, self._codes)
             self._add(new.values())
             return self._codes_of([new.get(item, item) for item in items])
 
@@ -222,7 +229,14 @@ def _local(column: Any, name: str) -> tuple[Ints, list[Value]]:
     """Return the code of each row, and the distinct values of one column, in any order."""
     indices, items = _listed(column, name)
     items = _as_list(items)
-    known = _canonical(items, name, indices)
+    try:
+        known = _canonical(items, name)
+    except InvalidInputError:
+        if indices is None:
+            raise
+        items = _of_rows(indices, items)
+        indices = None
+        known = _canonical(items, name)
     values = dict.fromkeys(known.values())
     code_of = {value: code for code, value in enumerate(values)}
     codes = np.fromiter((code_of[known[item]] for item in items), np.int64, len(items))
@@ -272,6 +286,11 @@ def _as_list(items: Any) -> list[Any]:
     return [*(items.to_pylist() if hasattr(items, "to_pylist") else items.tolist()), None]
 
 
+def _of_rows(indices: Array, items: list[Any]) -> list[Any]:
+    """List the item of each row, where an item of no row may be no value."""
+    return [items[index] for index in indices.tolist()]
+
+
 def _listed_of_arrow(column: Any) -> tuple[Array | None, Any]:
     try:
         column = column.dictionary_encode()
@@ -292,9 +311,7 @@ def _to_array(column: Any) -> Array:
     return np.asarray(column)
 
 
-def _canonical(
-    items: list[Any], name: str, indices: Array | None, besides: Container[Any] = ()
-) -> dict[Any, Value]:
+def _canonical(items: list[Any], name: str, besides: Container[Any] = ()) -> dict[Any, Value]:
     """Return the value of each different item, besides those that are known."""
     try:
         return {
@@ -303,8 +320,7 @@ def _canonical(
             if item not in besides
         }
     except (InvalidInputError, TypeError) as error:
-        rows = items if indices is None else [items[index] for index in indices.tolist()]
-        raise _placed(rows, name, error) from None
+        raise _placed(items, name, error) from None
 
 
 def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:

@@ -35,7 +35,7 @@ _FORM = re.compile(
 """What other libraries put before and after the name of a metric, as in ``binary_f1_score``."""
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen
 class Reading:
     """The value of a metric, and its uncertainty.
 
@@ -93,7 +93,7 @@ class Reading:
 Samples = Literal["independent", "alike", "paired"]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen
 class Change:
     """A metric before and after.
 

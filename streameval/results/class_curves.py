@@ -417,7 +417,7 @@ def _averaged(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
-def _class_wise_ece(curves: ClassCurves, bins: int = 15) -> Bounded:
+def class_wise_ece(curves: ClassCurves, bins: int = 15) -> Bounded:
     """Compute the mean over all classes of the calibration error of each, in [0, 1].
 
     It finds errors that the error of the most probable class misses; for probabilities. Call
@@ -503,8 +503,8 @@ ClassCurves.TABLE = Table(
     ),
     Metric(
         name="class_wise_ece",
-        value=_class_wise_ece,
-        documentation=_class_wise_ece.__doc__ or "",
+        value=class_wise_ece,
+        documentation=class_wise_ece.__doc__ or "",
         limits=SHARE,
         aliases=("classwise_ece", "static_calibration_error", "sce", "cw_ece"),
         heading="Class-wise calibration error",

@@ -223,7 +223,10 @@ def _of_cells(
     @wraps(function)
     def value(curve: Curve, *args: Any, **options: Any) -> Any:
         table = cells(curve)
-        _, *given = signature.bind(table, *args, **options).arguments.items()
+        try:
+            _, *given = signature.bind(table, *args, **options).arguments.items()
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}(): {error}") from None
         return function(table, **{name: checks[name](one, name=name) for name, one in given})
 
     arguments = (one.name + f"={one.default}" * (one.default is not one.empty) for one in own)

@@ -31,7 +31,7 @@ _PARTS = re.compile(r"(.*?)(?:\[(.+)\])?", re.DOTALL)
 _CALL = re.compile(r"(\w+)\(([^()]+)\)")
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen
 class MetricName:
     """A metric, or one of its averages or classes.
 
@@ -109,7 +109,7 @@ def parse_metrics(metrics: Iterable[str | MetricName]) -> list[MetricName]:
 SIGN = r"(?:>=|<=|>|<)"
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen
 class Inequality:
     """A claim about the value of a metric.
 

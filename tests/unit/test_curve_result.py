@@ -98,6 +98,17 @@ def test_metric_of_an_argument_is_a_bounded_number(name: str, budget: int | None
     assert value.exact or budget
 
 
+@each("name", METHODS)
+def test_a_wrong_number_of_arguments_names_the_metric(name: str) -> None:
+    with pytest.raises(TypeError, match=rf"^{name}\(\): too many positional arguments$"):
+        getattr(curve(), name)(*range(9))
+
+
+def test_what_is_read_shows_its_value() -> None:
+    reading = curve().read("precision_at(0.5)")
+    assert repr(reading).startswith("Reading(value=")
+
+
 @each("name", ["empty_curve", "no positive", "no negative"])
 def test_undefined_metrics_are_nan(name: str) -> None:
     truth = {"no positive": 0, "no negative": 1}

@@ -193,6 +193,38 @@ def test_value_codes_leave_categories_without_rows_out() -> None:
     assert codes.values == ["a", None]  # None is the value of the code -1
 
 
+@each("library", ["arrow", "pandas"])
+def test_value_codes_are_those_of_a_dictionary_whose_memory_holds_other_values(
+    library: str,
+) -> None:
+    arrow, pandas = map(pytest.importorskip, ("pyarrow", "pandas"))
+    memory, codes = np.array([1, 2, 3]), ValueCodes()
+    for numbers in ([1, 2, 3], [7, 8, 9]):
+        memory[:] = numbers
+        if library == "arrow":
+            column = arrow.DictionaryArray.from_arrays([0, 1, 2], arrow.array(memory))
+        else:
+            column = pandas.Categorical.from_codes([0, 1, 2], pandas.Index(memory, copy=False))
+        found = codes.encode([column], ["c"])
+        assert [codes.values[code] for code in found.tolist()] == numbers
+
+
+@each("columns", [1, 2])
+def test_an_item_of_a_dictionary_without_rows_may_be_no_value(columns: int) -> None:
+    arrow, codes = pytest.importorskip("pyarrow"), ValueCodes()
+    dictionary = arrow.array(["a", "b", "c" * 70_000])
+
+    def encoded(indices: list[int]) -> list[Any]:
+        column = arrow.DictionaryArray.from_arrays(indices, dictionary)
+        found = codes.encode([column] * columns, ["c", "d"][:columns])
+        return [codes.values[code] for code in found.tolist()]
+
+    for _ in range(2):
+        assert encoded([0, 1]) == (["a", "b"] if columns == 1 else [("a", "a"), ("b", "b")])
+    with pytest.raises(InvalidInputError, match=r"`c` must .* got one of 70000 at position 1"):
+        encoded([0, 2])
+
+
 def test_refused_text_has_its_position_in_a_long_column() -> None:
     column = np.resize(np.array(["a", "b"], dtype=object), 70_000)
     column[69_999] = "\ud800"

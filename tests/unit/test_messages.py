@@ -744,7 +744,8 @@ def test_message_is_whole_and_names_the_argument(case: Case) -> None:
 
 def test_every_raise_statement_is_provoked() -> None:
     by_custom = Case("an-unknown-option", lambda: se.ConfusionAccumulator(num_classes=3))  # type: ignore[call-arg]
-    assert missed_raises(MODULES, [*CASES, by_custom]) == []
+    no_threshold = Case("no-threshold", lambda: se.PRCurveSketch().compute().recall_at())  # type: ignore[call-arg]
+    assert missed_raises(MODULES, [*CASES, by_custom, no_threshold]) == []
 
 
 def test_messages_are_those_of_the_file() -> None:
