@@ -232,6 +232,12 @@ def test_refused_text_has_its_position_in_a_long_column() -> None:
         ValueCodes().encode([column], ["c"])
 
 
+def test_a_refused_item_of_several_columns_has_its_position() -> None:
+    column = np.array(["a", 2.5], dtype=object)
+    with pytest.raises(InvalidInputError, match=r"`c` must .* at position 1"):
+        ValueCodes().encode([column, column], ["c", "d"])
+
+
 def test_new_text_alone_is_read_and_ranks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
     codes, read, canonical = ValueCodes(), [], values.canonical_value
     assert codes.ranks().tolist() == []
