@@ -55,6 +55,8 @@ _TOTAL = re.compile(
     r"gesamt(?:summe|ergebnis|wert)?|insgesamt|average|mean|durchschnitt|mittelwert):?\s*",
     re.IGNORECASE,
 )
+_LETTER = re.compile(r"[^\W\d_]")
+_ROUNDED = 0.99  # a total may be of numbers that were rounded later
 
 # The known delimiters, each with the option that reads such a file.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
@@ -201,27 +203,30 @@ class CsvBlock:
     def total(self, first: CsvBlock) -> tuple[int, Mapping[str, Any], str] | None:
         """Return the line and cells of a last row like a total, and the column that shows it.
 
-        A cell says so, where none of the first rows does; or one is empty, where none of them is,
-        and all other cells are numbers larger than theirs.
+        A cell says so, beside cells without letters, where neither the first rows nor the one
+        before it do; or one is empty, where none of these is, and all other cells are numbers as
+        large as the first ones together.
         """
-        before, _, data = self.data.rstrip(b"\r\n").rpartition(b"\n")
-        row = next(attrs.evolve(self, data=data).rows(), {})
+        data = self.data.rstrip(b"\r\n")
+        lines = data.rsplit(b"\n", 2)[-2:]
+        *before, row = (next(attrs.evolve(self, data=line).rows(), {}) for line in lines)
         named = [name for name, cell in row.items() if _TOTAL.fullmatch(str(cell))]
         empty = [name for name, cell in row.items() if cell is None]
         looks = named or 0 < len(empty) < len(row)
-        others = [one for one in islice(first.rows(), _FIRST_ROWS if looks else 0) if one != row]
+        found = islice(first.rows(), _FIRST_ROWS if looks else 0)  # with those of its folders
+        others = [one for one in found if not row.items() <= one.items()]
         if len(others) < 2:
             return None
-        named = [name for name in named if all(one[name] != row[name] for one in others)]
-        empty = [name for name in empty if all(one[name] is not None for one in others)]
-        if not named and any(
-            not _is_larger(cell, [one[name] for one in others])
-            for name, cell in row.items()
-            if cell is not None
-        ):
-            return None
-        line = self.first_line + n_newlines(before) + len(before[:1])
-        return next(((line, row, name) for name in (*named, *empty)), None)
+        known = [*others, *filter(None, before)]
+        named = [name for name in named if all(one[name] != row[name] for one in known)]
+        empty = [name for name in empty if all(one[name] is not None for one in known)]
+        cells = {name: row[name] for name in row if row[name] is not None and name not in named}
+        if named:
+            fits = not any(isinstance(one, str) and _LETTER.search(one) for one in cells.values())
+        else:
+            fits = all(_is_sum(cell, [one[name] for one in others]) for name, cell in cells.items())
+        line = self.first_line + n_newlines(data)
+        return next(((line, row, name) for name in (*named, *empty) if fits), None)
 
     def _misfit(self, row: list[str], line: int) -> str | None:
         if len(row) == len(self.header):
@@ -394,9 +399,11 @@ def _other_delimiters(line: str, delimiter: str) -> list[str]:
     ]
 
 
-def _is_larger(cell: Any, others: Sequence[Any]) -> bool:
-    """Whether all of these are numbers, of which the first is the largest."""
-    return all(isinstance(one, int | float) for one in (cell, *others)) and cell > max(others)
+def _is_sum(cell: Any, others: Sequence[Any]) -> bool:
+    """Whether all of these are numbers, of which the first may be the sum of more than the rest."""
+    if not all(isinstance(one, int | float) for one in (cell, *others)):
+        return False
+    return bool(cell > max(others) and cell >= _ROUNDED * sum(others))
 
 
 def _is_spaced(names: Sequence[str]) -> bool:

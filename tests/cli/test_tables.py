@@ -200,11 +200,30 @@ def test_last_row_that_looks_like_a_total_is_told(last, condition, folder, call)
         "a,1,1\nb,2,2\ntotalled,3,3",
         "a,1,1\nTotal,3,3",
         'a,1,1\nb,2,2\n"c\nd",3,3',
+        "a,1,1\nb,2,2\n" * 50 + "Total,1,1\nTotal,3,3",
+        "a,1,1\nb,2,2\n,2.5,3",
     ],
 )
 def test_last_row_like_others_is_no_total(rows, folder, call):
     (folder / "log.csv").write_text(f"id,y_true,y_pred\n{rows}\n")
     assert call("eval", "log.csv", "--task", "regression").err == ""
+
+
+def test_last_row_with_another_label_is_no_total(folder, call):
+    (folder / "log.csv").write_text("id,y_true,y_pred\n1,good,bad\n2,bad,bad\n3,bad,mean\n")
+    assert call("eval", "log.csv").err == ""
+
+
+def test_totals_of_files_in_folders_of_values_are_told(folder, call):
+    for name, last in (("a", "Total"), ("b", "")):
+        (folder / "log" / f"day={name}").mkdir(parents=True)
+        path = folder / "log" / f"day={name}" / "log.csv"
+        path.write_text(f"id,y_true,y_pred\n1,1,1\n2,2,2\n{last},3,3\n")
+    assert call("eval", "log", "--task", "regression").err.splitlines() == [
+        f"streameval: warning: log/day={name}/log.csv, line 4: looks like a total; --where "
+        f"'{condition}' leaves it out."
+        for name, condition in (("a", "id!=Total"), ("b", "id!="))
+    ]
 
 
 @each("cells", ["2,1.4", ","])
