@@ -51,7 +51,7 @@ examples:
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
   streameval eval both.csv --y-pred new --versus old
   zcat log.gz | streameval eval - --y-score probability --threshold 0.8
-  streameval eval prices.csv --task regression --y-pred guess --require 'rmse<=9'
+  streameval eval prices.csv --task regression --y-pred guess --require 'mse<=9'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
   streameval eval clicks.csv --task binary --group user --json
   streameval eval clicks.csv --task calibration --y-score p_click -o p.state
