@@ -220,7 +220,7 @@ class CsvBlock:
         known = [*others, *filter(None, before)]
         named = [name for name in named if all(one[name] != row[name] for one in known)]
         empty = [name for name in empty if all(one[name] is not None for one in known)]
-        cells = {name: row[name] for name in row if row[name] is not None and name not in named}
+        cells = {name: row[name] for name in row if row[name] is not None and name not in named[:1]}
         if named:
             fits = not any(isinstance(one, str) and _LETTER.search(one) for one in cells.values())
         else:

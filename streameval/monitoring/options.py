@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from typing import Any
+from functools import partial
+from typing import Annotated, Any
 
 import attrs
 
@@ -12,6 +14,17 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.durations import read_offset
 
 _SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+
+
+def _one_of_types(value: Any, types: Any, what: str, *, name: str) -> Any:
+    if not isinstance(value, types):
+        raise InvalidInputError(f"must be {what}, got {value!r}", argument=name)
+    return value
+
+
+_column = partial(_one_of_types, types=str, what="the name of a column")
+_label = partial(_one_of_types, types=str | int | float | list | tuple | None, what="a label")
+_path = partial(_one_of_types, types=str | os.PathLike | None, what="a path")
 
 
 def _shard(value: Any, *, name: str) -> str | None:
@@ -29,6 +42,9 @@ def _seconds(value: Any, *, name: str) -> float | None:
     return None if value is None else read_offset(value, name=name) / 1e6
 
 
+_Column = Annotated[str, _column]
+
+
 @attrs.frozen(kw_only=True)
 class MonitorOptions:
     """What a monitor has been asked to do, besides its sources and its accumulator.
@@ -36,13 +52,13 @@ class MonitorOptions:
     Once they are read, spans of event time are microseconds, or steps, and others are seconds.
     """
 
-    key: str | None = option(
+    key: _Column | None = option(
         "The column that joins a prediction and its label.",
         default=None,
         help="the id of a prediction and its label",
     )
-    time: str = option("The column of the event time.")
-    label_time: str | None = option(
+    time: _Column = option("The column of the event time.")
+    label_time: _Column | None = option(
         "The time column of labels, by default `time`.",
         default=None,
         help="the time of a label, default that of --time",
@@ -54,6 +70,7 @@ class MonitorOptions:
     )
     unlabelled: Any = option(
         "The label of a prediction whose label does not arrive.",
+        _label,
         default="drop",
         help="the label of a prediction that gets none; drop counts it as unlabelled",
     )
@@ -128,6 +145,7 @@ class MonitorOptions:
     quarantine: Any = option(
         "A file that gets a JSON line for each row that is not counted: bad rows, late labels and "
         "labels without a prediction.",
+        _path,
         default=None,
         help="append a JSON line for each bad row, late label and label without a prediction; at "
         "most 32 MiB, and as much in FILE.1",

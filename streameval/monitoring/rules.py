@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -158,7 +158,7 @@ def read_rules(alerts: Any) -> tuple[AlertRule, ...]:
     InvalidInputError
         If one is malformed, or comes twice with different keys.
     """
-    if isinstance(alerts, str | Mapping):
+    if isinstance(alerts, str | Mapping) or not isinstance(alerts, Iterable):
         raise InvalidInputError(f"must be a list of rules, got {alerts!r}", argument="alerts")
     found: dict[str, AlertRule] = {}
     for one in alerts:

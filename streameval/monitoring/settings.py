@@ -58,16 +58,16 @@ class Settings(MonitorOptions):
         InvalidInputError
             If an option breaks a rule; it names the option.
         """
-        by_plan = ("accumulator", "time", "columns", "max_bad")
-        planner = planner_of(*(given[name] for name in by_plan))
-        has_labels = given["labels"] is not None
-        _check_join(has_labels, given)
         read: dict[str, Any] = {
             name: given[name] if check is None else check(given[name], name=name)
             for name, check, _ in checks(MonitorOptions)
         }
+        by_plan = ("accumulator", "time", "columns", "max_bad")
+        planner = planner_of(*(given[name] for name in by_plan))
+        has_labels = given["labels"] is not None
+        _check_join(has_labels, read)
         for name in _SPANS:
-            if read[name] is not None:
+            if name not in _OF_JOIN or read[name] is not None:
                 read[name] = _span(read[name], name, is_step=planner.is_step)
         if has_labels and not read["wait"]:
             raise InvalidInputError(
@@ -128,7 +128,7 @@ def _span(value: Any, name: str, *, is_step: bool) -> int:
     """Read a span of event time, which may be zero."""
     if is_step:
         fits = isinstance(value, int) and not isinstance(value, bool)
-        size = value if fits else 0 if value == "0s" else -1
+        size = value if fits else 0 if isinstance(value, str) and value == "0s" else -1
     else:
         size = read_offset(value, name=name)
     if not 0 <= size < _MAX_SPAN:

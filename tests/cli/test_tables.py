@@ -209,8 +209,9 @@ def test_last_row_like_others_is_no_total(rows, folder, call):
     assert call("eval", "log.csv", "--task", "regression").err == ""
 
 
-def test_last_row_with_another_label_is_no_total(folder, call):
-    (folder / "log.csv").write_text("id,y_true,y_pred\n1,good,bad\n2,bad,bad\n3,bad,mean\n")
+@each("labels", ["bad,mean", "mean,mean"])
+def test_last_row_with_another_label_is_no_total(labels, folder, call):
+    (folder / "log.csv").write_text(f"id,y_true,y_pred\n1,good,bad\n2,bad,bad\n3,{labels}\n")
     assert call("eval", "log.csv").err == ""
 
 

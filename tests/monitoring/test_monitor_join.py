@@ -320,6 +320,8 @@ def test_label_of_the_unlabelled_needs_one_truth(start):
     refused = pytest.raises(se.InvalidInputError, match="`unlabelled` must be a list")
     with start(*both, accumulator, unlabelled="1") as monitor, refused:
         monitor.step()
+    with start(*both, accumulator, unlabelled=[0, 1]) as monitor:
+        monitor.step()
 
 
 def test_first_rows_without_a_label_are_named(start):
