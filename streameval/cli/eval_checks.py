@@ -159,7 +159,7 @@ def _remedies(text: str, options: Options) -> list[str]:
     dialect: dict[str, Any] = options.dialect | ({"encoding": "cp1252"} if is_encoded else {})
     try:
         blocks = read_blocks(file, form, dialect=Dialect(**dialect))
-        block = next(blocks, None)
+        block, is_whole = next(blocks, None), next(blocks, None) is None
     except BadDataError:
         return []
     if not isinstance(block, CsvBlock):
@@ -170,6 +170,10 @@ def _remedies(text: str, options: Options) -> list[str]:
     skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
     gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
     needed = [*["--encoding cp1252"] * is_encoded, *block.remedies(names, gaps)]
+    if is_whole and (total := block.total(block)) is not None:
+        _, row, name = total
+        left_out = f"{name}!={'' if row[name] is None else row[name]}"
+        needed.append(f"--where {shlex.quote(left_out)}")
     return [option for option in needed if option != "--nan skip" or options.nan is None]
 
 

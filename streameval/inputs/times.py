@@ -26,7 +26,10 @@ _FAR = 10**11
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONG_FRACTION = re.compile(r"[.,](\d{6})(\d+)")
-_USUAL = re.compile(r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?:Z|\+00:00)", re.ASCII)
+_USUAL = re.compile(
+    r"(\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d{1,6})?)(?: ?Z| UTC|\+00:00)", re.ASCII
+)
+_ZONE = re.compile(r"(?<=\d) (?:UTC|Z)$")  # as BigQuery and Snowflake write it
 _ZERO = np.uint8(ord("0"))
 _YEAR_1 = np.datetime64("0001-01-01", "us")
 _MANTISSA_SPLIT = 2.0**27 + 1.0
@@ -245,7 +248,7 @@ def _moment_of(text: str) -> tuple[datetime, re.Match[str] | None]:
     """Parse ISO 8601, and find the digits of a fraction that is finer than microseconds."""
     extra = _LONG_FRACTION.search(text)
     cut = text if extra is None else text[: extra.start(2)] + text[extra.end(2) :]
-    return datetime.fromisoformat(cut.strip()), extra
+    return datetime.fromisoformat(_ZONE.sub("Z", cut.strip())), extra
 
 
 def _of_text(text: str, name: str, position: int, *, warns: bool) -> int:

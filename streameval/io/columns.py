@@ -19,6 +19,7 @@ from streameval.io.notation import (
     advice,
     amount_or_text,
     integer_or_text,
+    items_or_text,
     text_or_none,
     without_currency,
 )
@@ -34,8 +35,10 @@ _DATES = (date, time)
 # Equal values of one of these types are identical; 0.0 and -0.0 are equal but not identical.
 _DISTINCT = ({int}, {bool}, {date})
 _LISTED = 5
-_YES, _NO = ("true", "1", "1.0", "yes", "y", "t"), ("false", "0", "0.0", "no", "n", "f")
-_TRUTHS = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
+_YES = ("true", "yes", "y", "t", "ja", "oui", "sí", "si", "sim")
+_NO = ("false", "no", "n", "f", "nein", "nee", "non", "não", "nao")
+_WORDS = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
+_TRUTHS = _WORDS | {"1": True, "1.0": True, "0": False, "0.0": False}
 
 
 _COMMA_HINT = " with a decimal point (--decimal , reads commas)"
@@ -361,8 +364,8 @@ class _Nested:
     __slots__ = ()
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Leave the cells: a cell of a text table holds neither."""
-        return [text_or_none(cell) for cell in cells]
+        """Read lists that are written in cells."""
+        return list(map(items_or_text, cells))
 
 
 @attrs.frozen
@@ -679,8 +682,7 @@ def says_truth(label: Any) -> bool:
 
 def says_yes(label: Any) -> bool:
     """Return whether a label says true or false in a word or letter, where 0 and 1 are needed."""
-    words = ("yes", "no", "y", "n", "t", "f")
-    return says_truth(label) or (isinstance(label, str) and label.strip().lower() in words)
+    return isinstance(label, str) and label.strip().lower() in _WORDS
 
 
 def id_type(

@@ -33,8 +33,7 @@ from streameval.io.notation import (
     UTF8,
     Dialect,
     Notation,
-    integer_or_text,
-    number_or_text,
+    value_of_cell,
     without_currency,
 )
 from streameval.io.streams import ByteStream
@@ -468,9 +467,3 @@ def _position(name: str, header: tuple[str, ...], source: str) -> int:
         trouble = "has no column" if n_found == 0 else f"has {n_found} columns"
         raise BadDataError(f"{source}: the header {trouble} {shown(name)}.")
     return header.index(name)
-
-
-def value_of_cell(cell: str) -> int | float | str | None:
-    """Guess the type of a cell, to show what a column holds."""
-    value = integer_or_text(cell)
-    return number_or_text(value) if isinstance(value, str) else value

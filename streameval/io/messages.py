@@ -10,9 +10,10 @@ import attrs
 
 from streameval.io.blocks import Block, Fault, Parsed, assemble, fields_of
 from streameval.io.columns import Argument
-from streameval.io.csv_rows import CsvBlock, value_of_cell
+from streameval.io.csv_rows import CsvBlock
 from streameval.io.json_lines import JsonBlock
 from streameval.io.lines import is_text, text_of
+from streameval.io.notation import value_of_cell
 
 if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import operator
 import re
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -16,27 +17,35 @@ from streameval.errors import InvalidInputError
 
 UTF8 = "utf-8"
 # 3.0 counts as 3, because tables with gaps often hold integers as floats.
-_INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
+_INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+(?:e[+-]00)?)?")  # numpy.savetxt writes 1.000e+00
+_ITEM = re.compile(r"'[^']*'|\"[^\"]*\"|[^\s,]+")
+_SCALAR = re.compile(r"np\.\w+\(([^()]*)\)")  # as NumPy 2 writes the items of a list
 _SPACES = " \u00a0\u202f"
 _MISSING = re.compile(r"null|n/?a|none|nil|#n/a|\\n|-|\.|missing|undefined", re.IGNORECASE)
-_PERCENT = re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%")
 _SIGN = r"[$\u00a3\u00a5\u20a0-\u20cf]"
 _MONEY = re.compile(
     rf"(?P<minus>[+-]?)(?:{_SIGN}\s*(?P<after>[+-]?[0-9.,].*)|(?P<before>[0-9.,].*?)\s*{_SIGN})"
 )
-_EITHER = re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}")
+_NEGATIVE = re.compile(rf"\((?:{_SIGN}\s*)?[0-9.,][^()]*\)")
 _DATE = re.compile(
     r"(?P<first>[0-9]{1,2})(?P<mark>[./-])(?P<second>[0-9]{1,2})(?P=mark)(?P<year>[0-9]{4})"
     r"(?:[T\s,]+(?P<hour>[0-9]{1,2})(?P<rest>:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)"
     r"\s*(?P<half>[AaPp][Mm])?)?"
 )
 _UNIT = re.compile(r"[+-]?[0-9][0-9.,]*\s*(?P<unit>[^\W\d_]+|\N{BLACK STAR}+)")
-_GROUPS = (
-    (",", re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?")),
-    (".", re.compile(r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+|[+-]?[0-9]{1,3}(?:\.[0-9]{3}){2,}")),
-    ("' '", re.compile(rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?")),
-)
-"""Numbers that show their separator of thousands, and how it is typed."""
+_READ_BY = {
+    re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%"): "--percent reads percentages",
+    _SCALAR: r"sed -E 's/np\.\w+\(([^)]*)\)/\1/g' leaves numbers alone",
+    re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}"): "--thousands , or --decimal , reads such numbers",
+    re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?"): "--thousands , reads such numbers",
+    re.compile(
+        r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+|[+-]?[0-9]{1,3}(?:\.[0-9]{3}){2,}"
+    ): "--thousands . reads such numbers",
+    re.compile(
+        rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
+    ): "--thousands ' ' reads such numbers",
+}
+"""What reads cells that show how they are written, the first that fits."""
 OPTION = re.compile(r"\((--[^)]*) reads ")
 """Finds the option that `advice` names."""
 
@@ -139,11 +148,13 @@ def _iso(date: re.Match[str], order: str) -> str | None:
 
 
 def without_currency(text: str) -> str:
-    """Leave out the sign of a currency before or after a number.
+    """Leave out the sign of a currency at a number; in accounting, parentheses are a minus.
 
-    >>> without_currency("$1,200.00"), without_currency("-1,50 \u20ac"), without_currency("$")
-    ('1,200.00', '-1,50', '$')
+    >>> without_currency("$1,200.00"), without_currency("-1,50 \u20ac"), without_currency("($3)")
+    ('1,200.00', '-1,50', '-3')
     """
+    if _NEGATIVE.fullmatch(text):
+        return f"-{without_currency(text[1:-1])}"
     found = _MONEY.fullmatch(text)
     return text if found is None else f"{found['minus']}{found['after'] or found['before']}"
 
@@ -172,19 +183,15 @@ def advice(cell: str) -> str:
     text = without_currency(cell.strip())
     if is_gap(text):
         return f" (--na {shlex.quote(text)} reads this as missing)"
-    if _PERCENT.fullmatch(text):
-        return " (--percent reads percentages)"
     if date := _DATE.fullmatch(text):
         is_dmy, is_mdy = (bool(_iso(date, order)) for order in ("dmy", "mdy"))
         either = is_dmy and is_mdy and date["mark"] != "."
         return (
             f" (--dates {'dmy or mdy' if either else 'dmy' if is_dmy else 'mdy'} reads such dates)"
         )
-    if _EITHER.fullmatch(text):
-        return " (--thousands , or --decimal , reads such numbers)"
-    for mark, form in _GROUPS:
-        if form.fullmatch(text):
-            return f" (--thousands {mark} reads such numbers)"
+    known = next((said for form, said in _READ_BY.items() if form.fullmatch(text)), None)
+    if known is not None:
+        return f" ({known})"
     found = _UNIT.fullmatch(text)
     return "" if found is None else _without_unit(found["unit"])
 
@@ -341,6 +348,26 @@ def amount_or_text(cell: str) -> float | str | None:
         amount = number_or_text(without_currency(cell.strip()))
         return amount if isinstance(amount, float) else found
     return found
+
+
+def value_of_cell(cell: str) -> int | float | str | list[Any] | None:
+    """Guess the type of a cell, to show what a column holds."""
+    integer = integer_or_text(cell)
+    value = number_or_text(integer) if isinstance(integer, str) else integer
+    return items_or_text(value) if isinstance(value, str) else value
+
+
+def items_or_text(cell: str) -> list[Any] | str | None:
+    """Read a list as Python, JSON or NumPy write it; other text stays as it is.
+
+    >>> items_or_text("[0.1 0.9]"), items_or_text("['cat', 'dog']"), items_or_text("[UNK]")
+    ([0.1, 0.9], ['cat', 'dog'], '[UNK]')
+    """
+    if cell[:1] != "[" or cell[-1:] != "]":
+        return text_or_none(cell)
+    items: list[str] = _ITEM.findall(_SCALAR.sub(r"\1", cell[1:-1]))
+    read = [item[1:-1] if item[0] in "'\"" else number_or_text(item) for item in items]
+    return cell if any(map(operator.eq, items, read)) else read
 
 
 def text_or_none(cell: str) -> str | None:

@@ -138,7 +138,7 @@ class Gaps:
 
 
 def _has_offset(time: str) -> bool:
-    return time[-1:] in "Zz" or "+" in time or "-" in time[11:]
+    return time.endswith(("Z", "z", "UTC")) or "+" in time or "-" in time[11:]
 
 
 def _number(value: Any) -> Any:

@@ -14,6 +14,7 @@ from streameval.exact.array_types import Array, Floats, Indices, Ints
 from streameval.io.columns import Numbers
 from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
+from streameval.io.notation import number_or_text
 from streameval.io.streams import ByteStream
 
 TextArray = npt.NDArray[np.object_]
@@ -46,6 +47,8 @@ class TrecForm:
         The position of the numeric field.
     is_finite : bool
         Whether the number must be finite; if not, it can be infinite, but not NaN.
+    between : (str, str)
+        What stands between query, document and number in a row that advice makes.
     """
 
     widths: tuple[int, ...]
@@ -54,6 +57,7 @@ class TrecForm:
     number: str
     at: int
     is_finite: bool
+    between: tuple[str, str]
 
     def positions(self, width: int) -> tuple[int, int, int]:
         """Find the query, the document and the number in a line of that many fields."""
@@ -85,13 +89,29 @@ class TrecForm:
         if _END in line:
             return "holds a NUL byte"
         fields = _fields(line)
+        if line.startswith("{"):
+            row = r"\($q){}\(.key){}\(.value)".format(*self.between)
+            each = "to_entries[] | .key as $q | .value | to_entries[]"
+            return f"{self.layout}; `jq -r '{each} | \"{row}\"'` makes rows of an object of objects"
         if not self.fits(len(fields)):
-            return f"{self.layout}, and this row has {len(fields)}"
+            more = self._advice(line) if len(fields) == width else ""
+            return f"{self.layout}, and this row has {len(fields)}{more}"
         if min(len(fields), self.widths[0]) != min(width, self.widths[0]):
             return f"the first row has {width} fields, and this row has {len(fields)}"
         wanted = "a finite number" if self.is_finite else "a number"
         number = fields[self.positions(len(fields))[2]]
         return f"`{self.number}` must be {wanted}, got {shown(number)}"
+
+    def _advice(self, line: str) -> str:
+        """Name the command that makes rows of three columns, such as those of MS MARCO."""
+        mark, cells = (",", line.split(",")) if "," in line else (r"\s+", _fields(line))
+        if len(cells) < _BEIR or (mark != "," and len(cells) > _BEIR):
+            return ""
+        has_header = not any(isinstance(number_or_text(cell), float) for cell in cells)
+        first, second = self.between
+        steps = f"{'1d; ' * has_header}s/{mark}/{second}/2; s/{mark}/{first}/"
+        rank = "; before a rank, ' 0 -'" if second.strip() else ""
+        return f" (`sed -E '{steps}'` makes rows of query, document and {self.number}{rank})"
 
 
 RUN = TrecForm(
@@ -101,6 +121,7 @@ RUN = TrecForm(
     number="score",
     at=4,
     is_finite=False,
+    between=(" Q0 ", " 0 "),
 )
 QRELS = TrecForm(
     widths=(4, _BEIR),
@@ -109,6 +130,7 @@ QRELS = TrecForm(
     number="rel",
     at=3,
     is_finite=True,
+    between=(" 0 ", " "),
 )
 
 

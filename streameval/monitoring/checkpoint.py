@@ -129,8 +129,8 @@ def _prepare(base: sqlite3.Connection) -> None:
 def _compact(base: sqlite3.Connection) -> None:
     """Rewrite a file of an older release once, so that commits can give free pages back.
 
-    It takes as long as to copy the pages in use, and as much room; without it, the file stays as it
-    is until the next start.
+    It takes as long as to copy the pages in use, and as much space; without it, the file stays as
+    it is until the next start.
     """
     if not base.execute("PRAGMA auto_vacuum").fetchone()[0] and _has_much_free(base):
         base.execute("PRAGMA auto_vacuum=INCREMENTAL")
@@ -743,7 +743,7 @@ class Checkpoint:
             self._many("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])
 
     def readdress(self, names: Mapping[str, Iterable[str]], state: Any) -> None:
-        """Replace undelivered events by copies, each under its own name and in the same place.
+        """Replace undelivered events by copies, each under its own name, in the same position.
 
         The receivers of these names are the part "delivery" of the state.
         """

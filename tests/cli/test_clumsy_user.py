@@ -30,6 +30,21 @@ MISNAMED = [
     ),
     (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
     (
+        "Report,,\n2026,,\nid,y_true,y_pred\n7,1,1\n",
+        [],
+        f"{NO_TRUTH}Report, ''. A later row names 'y_pred': `sed -n '/y_pred/,$p' FILE > log.csv`",
+    ),
+    (
+        "1.0e+00 2.5e-01\n0.0e+00 5.0e-01\n",
+        BINARY,
+        f"{NO_TRUTH}1.0e+00 2.5e-01. The first row has numbers alone; --delimiter ' ' --header",
+    ),
+    (
+        "y_true,y_pred\n['a'],['b']\n",
+        ["--multilabel"],
+        "`y_true` holds lists of names, and --multilabel reads 0 and 1, which MultiLabelBinarizer",
+    ),
+    (
         "model_a,model_b,winner\nx,y,a\n",
         [],
         f"{NO_TRUTH}model_a, model_b, winner. The columns are those of --task preferences.",
@@ -146,6 +161,21 @@ def test_eval_says_what_is_asked_wrongly(data, options, message, told):
             ),
         ),
         (
+            '{"runs": [{"a": {"y_true": 1}, "y_pred": 0}]}',
+            (
+                "no column 'a.y_true' in the first rows: choose from runs. `runs` holds rows; "
+                "write each on a line: jq -c '.runs[]' FILE > rows.jsonl."
+            ),
+        ),
+        (
+            '{"0": {"y_true": 1, "y_pred": 0}, "1": {"y_true": 1, "y_pred": 0}}',
+            (
+                "no column 'y_true' in the first rows: did you mean '1.y_true'? Choose from 0, "
+                "0.y_true, 0.y_pred, 1, 1.y_true, 1.y_pred. Each field holds a row; write each on "
+                "a line: jq -c '.[]' FILE > rows.jsonl."
+            ),
+        ),
+        (
             '{"columns": ["y_true", "y_pred"], "data": [[1, 0], [1, 1]]}',
             (
                 "no column 'y_true' in the first rows: choose from columns, data. `data` holds "
@@ -167,7 +197,9 @@ def test_eval_says_what_is_asked_wrongly(data, options, message, told):
 )
 def test_eval_says_how_rows_of_json_are_read(data, message, call, folder):
     (folder / "a.jsonl").write_text(data)
-    assert call("eval", "a.jsonl").err == f"streameval: error: {message}\n"
+    label = "a.y_true" if "'a.y_true'" in message else "y_true"
+    done = call("eval", "a.jsonl", "--y-true", label)
+    assert done.err == f"streameval: error: {message}\n"
 
 
 @pytest.mark.parametrize(("data", "options", "message"), BAD)
@@ -206,6 +238,13 @@ def test_words_for_truth_are_labels_beside_scores(options, call, folder):
         (folder / name).write_text(f"y_true,y_score,g\n{no},0.25,1\n{yes},0.5,1\n{no},0.75,1\n")
     words, numbers = (call("eval", name, *options) for name in ("a.csv", "b.csv"))
     assert (words.code, words.out) == (0, numbers.out)
+
+
+def test_lists_in_cells_are_scores_of_classes(call, folder):
+    (folder / "a.csv").write_text('y_true,p\n1,[0.25 0.75]\n0,"[0.75, 0.25]"\n1,[1. 0.]\n')
+    (folder / "b.csv").write_text("y_true,p\n1,0.75\n0,0.25\n1,0\n")
+    lists, numbers = (call("eval", name, "--y-score", "p") for name in ("a.csv", "b.csv"))
+    assert (lists.code, lists.out) == (0, numbers.out)
 
 
 def test_cell_may_be_as_long_as_a_line(call, folder):

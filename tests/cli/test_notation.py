@@ -74,6 +74,14 @@ def test_missing_texts_are_named_as_they_are_typed(call, folder):
     assert found.json["n"] == 1
 
 
+def test_total_at_the_end_of_the_first_rows_is_left_out_with_the_others(call, folder):
+    (folder / "a.csv").write_text("d;y_true;y_pred\n1;1.000,5;1\n2;2;2\nTotal;1.002,5;3\n")
+    given = ("eval", "a.csv", "--task", "regression")
+    assert call(*given).err.endswith("Use `--thousands . --where 'd!=Total'`.\n")
+    found = call(*given, "--thousands", ".", "--where", "d!=Total", "--json")
+    assert found.json["metrics"]["mae"] == 999.5 / 2
+
+
 def test_missing_cells_are_bad_rows_or_skipped(call, export):
     given = ("eval", export, *READ, "--task", "regression", "--max-bad", "2")
     found = call(*given)

@@ -61,7 +61,7 @@ def test_eval_asks_for_predictions(call, write):
         (
             LISTS,
             ["--y-pred", "y_pred"],
-            "`y_true` holds lists; pass --multilabel if they are 0 and 1.",
+            "`y_true` holds lists; pass --multilabel if they are 0 and 1, which MultiLabel",
         ),
         (
             ONE,

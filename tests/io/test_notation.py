@@ -13,7 +13,7 @@ from offenders import each
 import streameval as se
 from streameval.io.columns import Argument, Labels, Numbers
 from streameval.io.csv_rows import csv_blocks
-from streameval.io.notation import Dialect, Notation, advice, known_encoding
+from streameval.io.notation import Dialect, Notation, advice, known_encoding, value_of_cell
 from streameval.io.streams import ByteStream
 
 GERMAN = Notation(decimal=",", thousands=".", percent=True, na=("NULL", "k. A."))
@@ -49,6 +49,7 @@ GERMAN = Notation(decimal=",", thousands=".", percent=True, na=("NULL", "k. A.")
         (Notation(percent=True), "0.50", "0.50"),
         (Notation(decimal=","), " 0,5", "0.5"),
         (Notation(decimal=","), "1,5,2", "1,5,2"),
+        (Notation(thousands=","), "($1,234.50)", "-1234.50"),
     ],
 )
 def test_cells_are_written_as_python_does(notation: Notation, cell: str, read: str) -> None:
@@ -77,6 +78,10 @@ def test_numbers_with_separators_are_read_back(number: float, mark: str) -> None
         ("$1.2.3", None),
         ("$\u20ac1", None),
         ("a$1", None),
+        ("(78.5)", -78.5),
+        ("(\u20ac 78)", -78.0),
+        ("(-5)", None),
+        ("(a)", None),
     ],
 )
 def test_amounts_are_read_without_their_currency(cell: str, number: float | None) -> None:
@@ -123,6 +128,7 @@ def test_strings_of_json_may_be_percentages(text: str, number: float | None) -> 
         ("4 stars", "(sed -E 's/([0-9]) *stars?/\\1/g' leaves numbers without units)"),
         ("2.5kg", "*kg/"),
         ("3\N{BLACK STAR}", "*\N{BLACK STAR}/"),
+        ("np.float64(0.5)", "(sed -E 's/np\\.\\w+\\(([^)]*)\\)/\\1/g' leaves numbers alone)"),
         ("cat", ""),
         ("1,2,3", ""),
         ("4/5", ""),
@@ -141,6 +147,24 @@ def test_errors_about_labels_name_the_option_too() -> None:
     assert (one, labels.fault(one)) == (1, None)
     assert labels.fault(missing) == "an integer (--na NULL reads this as missing)"
     assert labels.fault("NULL") == "an integer"  # of JSON lines, which have no such option
+
+
+@each(
+    ("cell", "value"),
+    [
+        ("[0.5 0.25]", [0.5, 0.25]),
+        ("[0.5\n 1. ]", [0.5, 1.0]),
+        ("[np.float64(0.5), np.float64(1.0)]", [0.5, 1.0]),
+        ("['cat', \"dog's\"]", ["cat", "dog's"]),
+        ("[]", []),
+        ("[UNK]", "[UNK]"),
+        ("[0.1 ... 0.9]", "[0.1 ... 0.9]"),
+        ("-1.000000000000000000e+00", -1),
+        ("1e5", 1e5),
+    ],
+)
+def test_cells_hold_what_python_and_numpy_write(cell: str, value: object) -> None:
+    assert repr(value_of_cell(cell)) == repr(value)
 
 
 @each(

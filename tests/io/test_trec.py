@@ -2,6 +2,8 @@ import gzip
 import io
 import math
 import pickle
+import shutil
+import subprocess
 import sys
 import tracemalloc
 from pathlib import Path
@@ -200,7 +202,32 @@ def test_judgements_of_beir_are_read(write):
 def test_bad_first_row_is_named(read, layout, write):
     with pytest.raises(se.BadDataError) as caught:
         read(write("\n#\nq1,d1,0.5\n"))
-    assert str(caught.value) == f"a.run, line 3: {layout}, and this row has 1."
+    said = f"a.run, line 3: {layout}, and this row has 1 (`sed -E "
+    assert str(caught.value).startswith(said)
+
+
+MADE = [
+    (read_run, "q1\td1\t1\nq1\td2\t2\n", "; before a rank, ' 0 -'"),
+    (read_run, "qid,doc,score\nq1,d1,-1\nq1,d2,-2\n", ""),
+    (read_run, "qid doc score\nq1 d1 -1\nq1 d2 -2\n", ""),
+    (read_run, '{"q1": {"d1": -1, "d2": -2}}', ""),
+    (read_qrels, "qid,doc,rel\nq1,d1,-1\nq1,d2,-2\n", ""),
+    (read_qrels, '{"q1": {"d1": -1, "d2": -2}}', ""),
+]
+
+
+@pytest.mark.parametrize(("read", "text", "of_rank"), MADE)
+def test_command_in_a_message_makes_rows(read, text, of_rank, write):
+    name = write(text)
+    with pytest.raises(se.BadDataError) as caught:
+        read(name)
+    command = str(caught.value).split("`")[1]
+    command = command.replace(" 0 /2", " 0 -/2") if of_rank else command
+    assert of_rank in str(caught.value)
+    if not shutil.which(command.split()[0]):
+        pytest.skip("needs jq")
+    made = subprocess.run(["sh", "-c", command], input=text.encode(), stdout=-1, check=True)
+    assert read(write(made.stdout)) == {"q1": {"d1": -1.0, "d2": -2.0}}
 
 
 def test_rows_of_one_piece_cannot_make_up_for_each_other(write):

@@ -36,6 +36,8 @@ FORMS: dict[str, Any] = {
     "datetime of another zone": [MOMENT.astimezone(timezone(timedelta(hours=2)))],
     "datetime without a zone": [NAIVE],
     "text": [f"{TEXT}Z"],
+    "text of BigQuery": [f"{TEXT.replace('T', ' ')} UTC"],
+    "text of Snowflake": [f"{TEXT.replace('T', ' ')} Z"],
     "text with an offset": np.array(["2026-03-29T03:30:00.123456+02:00"]),
     "text of nanoseconds": ["2026-03-29T01:30:00.123456499Z"],
     "pandas": pd.Series([pd.Timestamp(TEXT)]),
@@ -103,6 +105,7 @@ def test_nanoseconds_are_rounded_to_even() -> None:
     [
         ("1970-01-01T00:00:00.0000005Z", 0),
         ("1970-01-01T00:00:00.0000015Z", 2),
+        ("1970-01-01 00:00:00.0000015 UTC", 2),
         ("1970-01-01T00:00:00.00000050001Z", 1),
         ("1969-12-31T23:59:59.999999Z", -1),
     ],
@@ -132,6 +135,7 @@ def test_text_that_repeats_is_the_same_time_each_time() -> None:
         (["2026-01-01T00:00:00z", None], {True}),
         (["2026-01-01T00:00:00Z", "2026-01-01T00:00:00", 7], {True, False}),
         (["2026-01-01T00:00:00"], {False}),
+        (["2026-01-01 00:00:00 UTC"], {True}),
         ([], set()),
     ],
 )

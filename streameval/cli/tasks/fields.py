@@ -14,6 +14,7 @@ from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, option_text, refuse
 from streameval.configs.names import nearest
+from streameval.inputs.paths import Fields
 from streameval.io.columns import (
     Argument,
     FieldType,
@@ -60,6 +61,7 @@ NO_COLUMNS = (
     "TREC files have no columns of their own; to count some queries, give --qrels of these alone"
 )
 """Why rows of TREC files cannot be chosen or have a time, and what to do instead."""
+_RECORDS = "df.to_json(FILE, orient='records')"
 GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is ({} --classes lists mixed labels)"
 
@@ -301,7 +303,7 @@ def _refuse_objects(name: str, label: Any) -> None:
     if isinstance(label, dict):
         raise UsageError(
             f"`{name}` holds an object, {shown(label)}, and not a label; if it is a column "
-            "of a data frame, write the rows: df.to_json(FILE, orient='records')."
+            f"of a data frame, write the rows: {_RECORDS}."
         )
 
 
@@ -322,8 +324,11 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
             if all(has_column(column, rows) for column in columns):
                 hint = f" The columns are those of {asked}."
     header = [*rows[0]] if rows else []
-    numbers = [name for name in header if isinstance(number_or_text(name), float)]
-    if numbers:
+    cut = header[0].split() if len(header) == 1 else header
+    numbers = [name for name in cut if isinstance(number_or_text(name), float)]
+    if len(cut) > len(header) and len(numbers) == len(cut):
+        hint = " The first row has numbers alone; --delimiter ' ' --header A,B names the columns."
+    elif numbers:
         are_all = "numbers alone" if len(numbers) == len(header) else f"the number {numbers[0]}"
         hint = hint if len(numbers) < len(header) else ""
         hint += f" The first row has {are_all}; --header A,B,C names the columns of a file without."
@@ -332,18 +337,25 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
         if gaps:
             left_out = f"--na {shlex.quote(','.join(gaps))} --where 'A!='"
             hint += f" {left_out} leaves out its rows without A."
-    held = next((name for name in header if _holds_rows(rows[0][name], absent)), None)
-    if held is not None:
-        hint = f" `{held}` holds rows; write each on a line: jq -c '.{held}[]' FILE > rows.jsonl."
+    holders = [name for name in header if _holds_rows(rows[0][name], absent)]
+    n_objects = sum(isinstance(rows[0][name], dict) for name in holders)
+    if len(holders) > n_objects or n_objects > 1:
+        path = "" if n_objects > 1 else holders[0]
+        held = f"`{path}` holds rows" if path else "Each field holds a row"
+        hint = f" {held}; write each on a line: jq -c '.{path}[]' FILE > rows.jsonl."
+    below = next((name for row in rows for name in absent if name in row.values()), None)
+    if below is not None:
+        above = shlex.quote(f"/{below}/,$p")
+        hint = f" A later row names {below!r}: `sed -n {above} FILE > log.csv` begins there."
     if "data" in header and set(absent) <= set(_listed(rows[0].get("columns"))):
-        hint = " `data` holds unnamed rows; write objects: df.to_json(FILE, orient='records')."
+        hint = f" `data` holds unnamed rows; write objects: {_RECORDS}."
     raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
 
 
 def _holds_rows(value: Any, names: Sequence[str]) -> bool:
-    """Tell whether a value is a list of objects that have these fields."""
-    first = value[0] if isinstance(value, list) and value else None
-    return isinstance(first, dict) and all(name in first for name in names)
+    """Tell whether a value is an object that has these fields, or a list of such objects."""
+    first = value[0] if isinstance(value, list) and value else value
+    return isinstance(first, dict) and all(name in Fields(first) for name in names)
 
 
 def _listed(value: Any) -> list[str]:
@@ -557,7 +569,10 @@ def label_type(layout: TaskColumns, names: tuple[str, ...], classes: Any) -> Fie
         return vector_type(layout, names, classes, integers=True)
     label = layout.first_label
     if isinstance(label, list):
-        raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
+        raise UsageError(
+            f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1, which "
+            "MultiLabelBinarizer of scikit-learn makes of names."
+        )
     is_true = any(says_truth(layout.row[name]) for name in (*layout.label, *layout.prediction))
     reads = "--classes 2 reads true as 1," if is_true else "--y-score reads scores,"
     field_type = class_label_type(classes, label, _AS_THE_FIRST.format(reads))
@@ -603,6 +618,12 @@ def vector_type(
 ) -> FieldType:
     """Read a value for each class, from one column of lists or one column for each."""
     wanted, width = n_classes(classes), layout.width(names)
+    items = _listed(layout.row[names[0]]) if integers else []
+    if items and not any(map(is_integer_text, items)):
+        raise UsageError(
+            f"`{names[0]}` holds lists of names, and --multilabel reads 0 and 1, which "
+            "MultiLabelBinarizer of scikit-learn makes of them."
+        )
     if width != wanted:
         found = "one value" if width is None else f"{width} values"
         raise UsageError(
