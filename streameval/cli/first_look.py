@@ -13,7 +13,7 @@ from streameval.inputs.times import read_time
 from streameval.results.tables import Columns
 
 if TYPE_CHECKING:
-    from streameval.monitoring.source_protocol import Source
+    from streameval.monitoring.sources import Source
 
 _MAX_ROWS, _MAX_NAMED = 100, 10
 _PLAIN = re.compile(r"\w[\w.-]*")

@@ -62,16 +62,16 @@ from streameval.errors import (
     UnavailableError,
     UnknownMetricError,
 )
+from streameval.monitoring.alerts import read_rules
 from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
-from streameval.monitoring.committed_lines import CommittedLines
+from streameval.monitoring.delivery import LOG
 from streameval.monitoring.files import Tail
+from streameval.monitoring.intake import as_source
 from streameval.monitoring.monitor import Monitor
-from streameval.monitoring.outbox import LOG
 from streameval.monitoring.planning import Planner, predictions_of
+from streameval.monitoring.quarantine import CommittedLines
 from streameval.monitoring.routes import Unsent, read_routes
-from streameval.monitoring.rules import read_rules
-from streameval.monitoring.source_protocol import Source
-from streameval.monitoring.sources import as_source
+from streameval.monitoring.sources import Source
 from streameval.monitoring.status import Closed, Step, Weights
 from streameval.render.text import json_line, plural, time_texts
 from streameval.results.collection import read_or_nan

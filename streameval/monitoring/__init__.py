@@ -3,19 +3,19 @@
 `monitor` is the public class, and `pipeline` what it does in a step. In the order of a step:
 
 Sources
-    `source_protocol` says what a source is, and `sources` makes one of what a caller names:
-    `files` (with `followed`, `listing` and `contents`), `folders`, `standard_input`,
-    `kafka` and `redis_stream`. `intake` reads them, and `watermarks` knows how far their time has
-    come.
+    `sources` says what a source is: `files` (with `followed` and `contents`), `folders`,
+    `standard_input`, `kafka` and `redis_stream`. `intake` makes them and reads them, and
+    `watermarks` knows how far their time has come.
 Rows
-    `planning` decides how they are read, and `screening` which of them count.
+    `planning` decides how they are read, and `screening` which of them count; the others go to
+    `quarantine`.
 Labels that come later
     `joining` turns rows into records and back, and `join` finds their labels: `arrivals` puts
     both sides into one order, and `pending_runs` holds what is pending.
 Panes and alerts
-    `closing` knows which panes are mature; `metric_rules` and `source_rules` are read from text
-    (`rules`), and `alerts` evaluates them by `series`; `routes` say who gets which events, in the
-    forms of `templates`, and `delivery` and `outbox` hand them over.
+    `closing` knows which panes are mature; `alerts` reads rules (`rule_text`) and evaluates them
+    by `series`: those about panes are `metric_rules`. `routes` say who gets which events, and
+    `delivery` hands them to `receivers`.
 The commit
     `checkpoint` writes all of it in one transaction to a file, and reads it back; `status` says
     what it was.

@@ -11,8 +11,10 @@ import numpy as np
 
 from streameval.errors import InvalidInputError, require
 from streameval.exact.array_types import Array, Ints, Mask
-from streameval.monitoring.columns import (
+from streameval.monitoring.pending_runs import (
+    MAX_TIME,
     ArrayColumns,
+    BlobIds,
     ColumnTypes,
     concatenate,
     decode,
@@ -21,27 +23,8 @@ from streameval.monitoring.columns import (
 )
 from streameval.monitoring.watermarks import NO_TIME, LogTime
 
-MAX_TIME = 2**62
 _MAX_CHUNKS = 16  # small ones of one partition, before they become one
 _SMALL = 2**16  # rows; larger chunks are not written again
-
-
-class BlobIds:
-    """Unique numbers for stored blobs.
-
-    Parameters
-    ----------
-    next_id : int
-        The next number.
-    """
-
-    def __init__(self, next_id: int = 0) -> None:
-        self.next = next_id
-
-    def new(self) -> int:
-        """Return a number."""
-        self.next += 1
-        return self.next - 1
 
 
 @attrs.define

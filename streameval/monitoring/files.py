@@ -11,17 +11,22 @@ from streameval.configs.names import spelled_out
 from streameval.io.notation import TableOptions
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
-from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match
-from streameval.monitoring.listing import listing, would_list
-from streameval.monitoring.source_protocol import Chunk, FileSource, patterns_of
+from streameval.monitoring.followed import (
+    FollowedFile,
+    OutdatedError,
+    in_order,
+    listing,
+    match,
+    would_list,
+)
+from streameval.monitoring.sources import Chunk, FileSource, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence
     from os import PathLike
 
     from streameval.io.blocks import Block
-    from streameval.monitoring.followed import Matches
-    from streameval.monitoring.listing import Entry
+    from streameval.monitoring.followed import Entry, Matches
 
 _log = logging.getLogger("streameval")
 _MAX_OPEN = 256

@@ -21,7 +21,7 @@ from streameval.monitoring.contents import (
     opened_content,
     shown_path,
 )
-from streameval.monitoring.source_protocol import Chunk, FileSource, patterns_of
+from streameval.monitoring.sources import Chunk, FileSource, patterns_of
 
 if TYPE_CHECKING:
     from os import PathLike

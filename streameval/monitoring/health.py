@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 
     from streameval.monitoring.prometheus import MonitorCollector
     from streameval.monitoring.server import Request, Response, Route
-    from streameval.monitoring.source_protocol import Source
-    from streameval.monitoring.status import Snapshot, Status, Step
-    from streameval.monitoring.vitals import Vitals
+    from streameval.monitoring.sources import Source
+    from streameval.monitoring.status import Snapshot, Status, Step, Vitals
 
 _MAX_STEP = 300.0
 """How many seconds a step may take: far more than one ever does, even on a slow disk."""

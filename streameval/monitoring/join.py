@@ -78,9 +78,20 @@ import numpy.typing as npt
 
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
 from streameval.exact.array_types import Array, Ints, Mask
-from streameval.monitoring.arrivals import MAX_TIME, Arrivals, BlobIds, read_time
-from streameval.monitoring.columns import ArrayColumns, ColumnTypes, concatenate, hash_ids, select
-from streameval.monitoring.pending_runs import KEY_LAYOUT, PendingRuns, key_order, key_starts
+from streameval.monitoring.arrivals import Arrivals, read_time
+from streameval.monitoring.pending_runs import (
+    KEY_LAYOUT,
+    MAX_TIME,
+    ArrayColumns,
+    BlobIds,
+    ColumnTypes,
+    PendingRuns,
+    concatenate,
+    hash_ids,
+    key_order,
+    key_starts,
+    select,
+)
 
 
 class Settling:

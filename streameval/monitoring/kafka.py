@@ -15,12 +15,12 @@ from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.messages import JsonMessages
 from streameval.io.streams import reading
 from streameval.monitoring.contents import check_json
-from streameval.monitoring.server_source import (
+from streameval.monitoring.sources import (
+    Chunk,
     ConnectionLostError,
     OutdatedConnectionError,
     ServerSource,
 )
-from streameval.monitoring.source_protocol import Chunk
 
 _OWN: dict[str, Any] = {
     "auto.offset.reset": "error",

@@ -18,8 +18,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.live_markup import View, document, fragment, icon, version_of
 from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.server import Request, Response, Route
-from streameval.monitoring.status import Snapshot, check_exported
-from streameval.monitoring.vitals import Vitals
+from streameval.monitoring.status import Snapshot, Vitals, check_exported
 from streameval.render.markup import Html
 from streameval.results.names import MetricName, parse_metrics
 

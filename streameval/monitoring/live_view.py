@@ -31,8 +31,15 @@ from streameval.monitoring.live_markup import (
 )
 from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
 from streameval.monitoring.series import AlertState
-from streameval.monitoring.status import BAD, SliceRows, Snapshot, Status, Weights, time_number
-from streameval.monitoring.vitals import Vitals
+from streameval.monitoring.status import (
+    BAD,
+    SliceRows,
+    Snapshot,
+    Status,
+    Vitals,
+    Weights,
+    time_number,
+)
 from streameval.render.markup import moment, share
 from streameval.render.sparklines import Marks
 from streameval.render.text import clock_text

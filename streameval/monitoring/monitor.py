@@ -19,16 +19,21 @@ from streameval.inputs.paths import Fields
 from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoint
 from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.health import Exporter, Health
-from streameval.monitoring.intake import Intake
-from streameval.monitoring.pipeline import Output, Pipeline, Stopping
+from streameval.monitoring.intake import Intake, as_source
+from streameval.monitoring.pipeline import Output, Pipeline, Stopping, Waiting
 from streameval.monitoring.quarantine import Quarantine
 from streameval.monitoring.series import end_of_end, event_of_end
 from streameval.monitoring.settings import Settings
-from streameval.monitoring.source_protocol import FileSource, Source
-from streameval.monitoring.sources import as_source
-from streameval.monitoring.status import Snapshot, Status, Step
-from streameval.monitoring.vitals import Pace, Vitals, memory_of_process, size_of_files
-from streameval.monitoring.waiting import Waiting
+from streameval.monitoring.sources import FileSource, Source
+from streameval.monitoring.status import (
+    Pace,
+    Snapshot,
+    Status,
+    Step,
+    Vitals,
+    memory_of_process,
+    size_of_files,
+)
 from streameval.results.names import MetricName
 from streameval.runs.counting import RowShare
 

@@ -1,4 +1,4 @@
-"""Plans for reading the rows of sources, split between predictions and labels."""
+"""How the rows of sources are read: the plans of predictions and labels, and their ids."""
 
 from __future__ import annotations
 
@@ -12,15 +12,42 @@ from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.inputs.paths import Fields
-from streameval.io.columns import Argument, FieldType
+from streameval.io.columns import Argument, FieldType, as_text, objects
 from streameval.io.times import Gaps
-from streameval.monitoring.rows import Ids
 from streameval.runs.columns import chosen_columns, columns_of, group_columns
 from streameval.runs.counting import Plan, RowShare
 
 if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.runs.sources import RawRow
+
+
+_LONGEST = 256
+
+
+@attrs.frozen
+class Ids:
+    """What joins a prediction and its label: text or a number in every row, read as text."""
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Keep the cells as they are; an empty one is missing."""
+        return [cell or None for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an object array of text if every value is an id."""
+        usual = set(map(type, values)) <= {str}
+        if usual and "".join(values).isascii() and max(map(len, values), default=1) <= _LONGEST:
+            return objects(values) if all(values) else None
+        return None if any(map(self.fault, values)) else objects(list(map(as_text, values)))
+
+    def fault(self, value: Any) -> str | None:
+        """Accept text and integers."""
+        if type(value) is int:
+            return None
+        fits = type(value) is str and 0 < len(value) <= _LONGEST
+        if fits and not any("\ud800" <= character <= "\udfff" for character in value):
+            return None
+        return f"an id: an integer, or text of at most {_LONGEST} characters"
 
 
 ID = "id`"

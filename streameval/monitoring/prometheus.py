@@ -26,8 +26,7 @@ from streameval.monitoring.join import COUNTERS
 from streameval.monitoring.metric_rules import read_defined
 from streameval.monitoring.rule_text import slice_text
 from streameval.monitoring.score_buckets import score_buckets
-from streameval.monitoring.status import BAD, SliceRows, check_exported, time_number
-from streameval.monitoring.vitals import VITALS
+from streameval.monitoring.status import BAD, VITALS, SliceRows, check_exported, time_number
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
 

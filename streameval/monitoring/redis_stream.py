@@ -11,8 +11,7 @@ from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.messages import FieldEntries, JsonEntries
 from streameval.monitoring.contents import check_json
-from streameval.monitoring.server_source import ConnectionLostError, ServerSource
-from streameval.monitoring.source_protocol import Chunk
+from streameval.monitoring.sources import Chunk, ConnectionLostError, ServerSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

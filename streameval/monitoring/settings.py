@@ -13,11 +13,10 @@ from streameval.configs.options import checks
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Mask
 from streameval.inputs.durations import read_offset
-from streameval.monitoring.alerts import Alerts
+from streameval.monitoring.alerts import Alerts, read_rules
 from streameval.monitoring.options import MonitorOptions
 from streameval.monitoring.planning import Planner, planner_of
 from streameval.monitoring.routes import read_routes
-from streameval.monitoring.rules import read_rules
 
 _NEEDED = ("key", "wait")
 _OF_JOIN = (*_NEEDED, "settle", "unlabelled", "label_time", "shard")

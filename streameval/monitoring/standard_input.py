@@ -13,7 +13,7 @@ from streameval.io.notation import TableOptions
 from streameval.io.packed import HEAD_BYTES, packing_of
 from streameval.io.streams import STANDARD_INPUT, name_of, reading
 from streameval.monitoring.contents import FINGERPRINT_BYTES, Content, Mark, RowReader
-from streameval.monitoring.source_protocol import Chunk, FileSource
+from streameval.monitoring.sources import Chunk, FileSource
 
 _NAME = name_of(STANDARD_INPUT)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from offenders import each
 
-from streameval.monitoring.rules import read_rules
+from streameval.monitoring.alerts import read_rules
 
 START = 1_699_999_980
 

@@ -7,7 +7,7 @@ import json
 import attrs
 
 from streameval.io.json_lines import JsonBlock
-from streameval.monitoring.source_protocol import Chunk
+from streameval.monitoring.sources import Chunk
 
 __all__ = ["Clock", "Rows", "ServedRows", "lines"]
 

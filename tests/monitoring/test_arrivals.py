@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from streameval.monitoring import arrivals
-from streameval.monitoring.arrivals import Arrivals, BlobIds
+from streameval.monitoring.arrivals import Arrivals
+from streameval.monitoring.pending_runs import BlobIds
 
 LAYOUT = {"time": np.dtype(np.int64), "value": np.dtype(np.int64)}
 

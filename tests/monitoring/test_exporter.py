@@ -11,7 +11,7 @@ from monitoring.memory import Clock, Rows
 
 import streameval as se
 from streameval.monitoring.quarantine import REASONS
-from streameval.monitoring.vitals import Pace, memory_of_process
+from streameval.monitoring.status import Pace, memory_of_process
 
 START = 1_699_999_980
 
@@ -133,7 +133,7 @@ def test_counts_of_the_quarantine_go_on_after_a_restart(tmp_path):
 
 
 def test_undelivered_events_and_refusals_are_exported(tmp_path, monkeypatch):
-    monkeypatch.setattr("streameval.monitoring.outbox.FIRST_PAUSE", 3600.0)
+    monkeypatch.setattr("streameval.monitoring.delivery.FIRST_PAUSE", 3600.0)
 
     def refuse(event):
         raise OSError("down")
@@ -154,7 +154,7 @@ def test_undelivered_events_and_refusals_are_exported(tmp_path, monkeypatch):
 
 
 def test_memory_is_unknown_without_the_file_of_linux(monitor, monkeypatch, tmp_path):
-    monkeypatch.setattr("streameval.monitoring.vitals._STATM", tmp_path / "statm")
+    monkeypatch.setattr("streameval.monitoring.status._STATM", tmp_path / "statm")
     assert memory_of_process() is None
     with monitor.serve("127.0.0.1:0") as server:
         monitor.step()

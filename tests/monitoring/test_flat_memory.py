@@ -10,7 +10,7 @@ import pytest
 
 import streameval as se
 from streameval.io.json_lines import JsonBlock
-from streameval.monitoring.source_protocol import Chunk
+from streameval.monitoring.sources import Chunk
 
 START = 1_699_999_980
 A_MINUTE = 300

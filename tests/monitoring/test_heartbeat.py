@@ -21,7 +21,7 @@ from streameval.errors import (
     UnavailableError,
 )
 from streameval.monitoring.delivery import Heartbeat
-from streameval.monitoring.outbox import receiver_of
+from streameval.monitoring.receivers import receiver_of
 from streameval.monitoring.routes import AlertRoute
 
 HANGS = 60.0

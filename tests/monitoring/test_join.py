@@ -9,8 +9,8 @@ import pytest
 from offenders import each
 
 from streameval.errors import InvalidInputError
-from streameval.monitoring.columns import hash_ids
 from streameval.monitoring.join import Join, Joined
+from streameval.monitoring.pending_runs import hash_ids
 
 DTYPE = np.dtype([("score", "f8")])
 WAIT = 10

@@ -13,7 +13,7 @@ from numpy.random import default_rng
 from offenders import each
 
 from streameval.errors import CorruptStateError, IncompatibleStateError
-from streameval.monitoring import columns
+from streameval.monitoring import pending_runs
 from streameval.monitoring.join import Join
 
 DTYPE = np.dtype([("score", "f4"), ("slice", "i8")])
@@ -164,16 +164,16 @@ def _put(state: Any, path: tuple[Any, ...], value: Any) -> None:
 
 
 def sealed(body: bytes, n_rows: int) -> bytes:
-    return columns._sealed([body], n_rows)
+    return pending_runs._sealed([body], n_rows)
 
 
 def body(blob: bytes) -> bytes:
-    return blob[columns._HEAD.size :]
+    return blob[pending_runs._HEAD.size :]
 
 
 def swapped(blob: bytes) -> bytes:
     """Turn the bytes of the rows around, so that they are not sorted."""
-    return sealed(body(blob)[::-1], columns._opened(blob)[0])
+    return sealed(body(blob)[::-1], pending_runs._opened(blob)[0])
 
 
 Change = Callable[[dict[str, Any], dict[int, bytes], dict[int, bytes]], Any]
@@ -185,7 +185,7 @@ def _first(state: dict[str, Any], name: str) -> int:
 
 def _far(runs: dict[int, bytes], number: int, position: int) -> None:
     """Set the last time of a blob, whose columns begin with two hashes, out of range."""
-    n_rows, rows = columns._opened(runs[number])
+    n_rows, rows = pending_runs._opened(runs[number])
     changed = bytearray(rows)
     at = position * 8 * n_rows - 8
     changed[at : at + 8] = (2**62).to_bytes(8, "little")
@@ -227,16 +227,16 @@ CHANGES: dict[str, tuple[Change, str]] = {
     ),
     "a short bitmap": (
         lambda s, r, d: d.update(
-            {n: sealed(b"", columns._opened(b)[0]) for n, b in list(d.items())[:1]}
+            {n: sealed(b"", pending_runs._opened(b)[0]) for n, b in list(d.items())[:1]}
         ),
         "a bitmap has another length",
     ),
     "bits past the end": (
         lambda s, r, d: d.update(
             {
-                n: sealed(b"\xff" * len(body(b)), columns._opened(b)[0])
+                n: sealed(b"\xff" * len(body(b)), pending_runs._opened(b)[0])
                 for n, b in d.items()
-                if columns._opened(b)[0] % 8
+                if pending_runs._opened(b)[0] % 8
             }
         ),
         "a bitmap has bits past its end",

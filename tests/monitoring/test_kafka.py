@@ -10,9 +10,9 @@ from monitoring.fake_kafka import Error, Kafka
 import streameval as se
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.monitoring import kafka as module
-from streameval.monitoring import server_source
+from streameval.monitoring import sources
 from streameval.monitoring.kafka import read_properties
-from streameval.monitoring.source_protocol import Source
+from streameval.monitoring.sources import Source
 
 
 def values(start, stop):
@@ -28,7 +28,7 @@ def now(monkeypatch):
     def monotonic():
         return seconds[0] + next(ticks) * 1e-3
 
-    for one in (module, server_source):
+    for one in (module, sources):
         monkeypatch.setattr(one.time, "monotonic", monotonic)
     monkeypatch.setattr(module, "_PATIENCE", 1e-4)
     return seconds

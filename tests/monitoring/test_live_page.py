@@ -26,11 +26,11 @@ from streameval.accumulators.sealed import live
 from streameval.accumulators.windowed import Windowed
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
+from streameval.monitoring.alerts import parse_rule
 from streameval.monitoring.live_markup import Card, View, document, fragment
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.metric_rules import read_defined
-from streameval.monitoring.rules import parse_rule
 from streameval.monitoring.series import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status

@@ -461,7 +461,7 @@ def test_close_lets_the_checkpoint_go_when_the_wait_for_deliveries_fails(start, 
         raise RuntimeError("interrupted")
 
     monitor = start(Rows(a=[row(0)]), on_alert=print)
-    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", interrupted)
+    monkeypatch.setattr("streameval.monitoring.delivery.Outbox.flush", interrupted)
     with pytest.raises(RuntimeError, match="interrupted"):
         monitor.close()
     monitor.close()
@@ -510,8 +510,8 @@ def test_close_does_nothing_more_when_another_has_closed_meanwhile(start, monkey
     monitor = start(source, on_alert=print)
     name = f"an event@{monitor._delivery.to_json()['receivers'][0]}"
     monitor._delivery.note_committed([(name, {})])
-    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.flush", closed_by_another)
-    monkeypatch.setattr("streameval.monitoring.outbox.Outbox.deliver", lambda *_: [])
+    monkeypatch.setattr("streameval.monitoring.delivery.Outbox.flush", closed_by_another)
+    monkeypatch.setattr("streameval.monitoring.delivery.Outbox.deliver", lambda *_: [])
     closed = []
     monkeypatch.setattr(source, "close", lambda: closed.append(source))
     monitor.close()

@@ -13,7 +13,7 @@ from profiles import cases
 from win_rate import WinRate
 
 import streameval as se
-from streameval.monitoring.rows import RecordCodes
+from streameval.monitoring.joining import RecordCodes
 
 START = 1_699_999_980
 

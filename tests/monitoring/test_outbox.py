@@ -20,8 +20,9 @@ import pytest
 from offenders import each
 
 from streameval.errors import InvalidInputError
-from streameval.monitoring import outbox as module
-from streameval.monitoring.outbox import Command, Outbox, Refused, Webhook, receiver_of
+from streameval.monitoring import delivery as module
+from streameval.monitoring.delivery import Outbox
+from streameval.monitoring.receivers import MAX_OUTPUT, Command, Refused, Webhook, receiver_of
 
 HANGS = 120.0
 """Seconds after which a test is taken to hang; none of them takes part of it on a busy machine."""
@@ -109,9 +110,9 @@ for _ in range(8):
 """
     said = python(code).send(EVENT, 20.0)
     assert said.startswith("\\x1b[2J\ufffd\\x00\\r\nzzz")
-    left = 8 + 8 * 2**20 - module.MAX_OUTPUT
+    left = 8 + 8 * 2**20 - MAX_OUTPUT
     assert said.endswith(f"zzz\n... and {left:,} bytes")
-    assert len(said) < module.MAX_OUTPUT + 100
+    assert len(said) < MAX_OUTPUT + 100
 
 
 def test_output_of_a_command_that_failed_is_shown() -> None:

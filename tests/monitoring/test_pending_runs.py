@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from streameval.monitoring import pending_runs
-from streameval.monitoring.arrivals import BlobIds
-from streameval.monitoring.pending_runs import PendingRuns, key_order, key_starts
+from streameval.monitoring.pending_runs import BlobIds, PendingRuns, key_order, key_starts
 
 VALUE = {"value": np.dtype(np.float64)}
 

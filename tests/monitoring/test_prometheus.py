@@ -22,10 +22,10 @@ from win_rate import WinRate
 
 import streameval as se
 from streameval.inputs.values import rank_of
+from streameval.monitoring.alerts import parse_rule
 from streameval.monitoring.checkpoint import Checkpoint
 from streameval.monitoring.prometheus import MonitorCollector
 from streameval.monitoring.rule_text import slice_text
-from streameval.monitoring.rules import parse_rule
 
 START = 1_699_999_980
 OPENMETRICS = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5,*/*;q=0.1"

@@ -8,8 +8,8 @@ from monitoring.memory import Clock, Rows
 
 import streameval as se
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.monitoring import committed_lines, quarantine
-from streameval.monitoring.committed_lines import CommittedLines
+from streameval.monitoring import quarantine
+from streameval.monitoring.quarantine import CommittedLines
 
 
 def a_monitor(folder, predictions, labels=None, **options):
@@ -239,6 +239,6 @@ def test_a_file_that_is_not_bounded_must_not_shrink(path):
 
 
 def test_a_file_without_another_before_it_has_none(path):
-    assert committed_lines._inode(str(path)) is None
+    assert quarantine._inode(str(path)) is None
     path.touch()
-    assert committed_lines._inode(str(path)) == path.stat().st_ino
+    assert quarantine._inode(str(path)) == path.stat().st_ino

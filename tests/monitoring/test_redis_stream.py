@@ -11,8 +11,8 @@ import streameval as se
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.columns import Argument, Numbers, Texts
 from streameval.monitoring import redis_stream as module
-from streameval.monitoring import server_source
-from streameval.monitoring.source_protocol import Source
+from streameval.monitoring import sources
+from streameval.monitoring.sources import Source
 
 URL = "redis://me:secret@server:6379/2"
 
@@ -29,7 +29,7 @@ def now(monkeypatch):
     def sleep(time):
         seconds[0] += time
 
-    for one in (module, server_source):
+    for one in (module, sources):
         monkeypatch.setattr(one.time, "monotonic", lambda: seconds[0])
     monkeypatch.setattr(module.time, "sleep", sleep)
     return seconds

@@ -10,9 +10,9 @@ import pytest
 from offenders import each
 
 from streameval.errors import InvalidInputError
-from streameval.monitoring.outbox import Webhook
+from streameval.monitoring.alerts import read_rules
+from streameval.monitoring.receivers import Webhook
 from streameval.monitoring.routes import AlertRoute, read_routes
-from streameval.monitoring.rules import read_rules
 
 URL = "https://hooks.example.org/s3cret"
 RULES = read_rules(

@@ -12,10 +12,10 @@ from offenders import each
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Limit
+from streameval.monitoring.alerts import parse_rule
 from streameval.monitoring.metric_rules import MetricRule
 from streameval.monitoring.rule_text import Selector
-from streameval.monitoring.rules import parse_rule
-from streameval.monitoring.source_rules import ShareRule, SilenceRule
+from streameval.monitoring.series import ShareRule, SilenceRule
 from streameval.results.names import Inequality, MetricName
 
 

@@ -11,9 +11,9 @@ from offenders import each
 from streameval.errors import InvalidInputError
 from streameval.monitoring.files import Tail
 from streameval.monitoring.folders import Folder
-from streameval.monitoring.listing import log_name
-from streameval.monitoring.source_protocol import Source
-from streameval.monitoring.sources import as_source
+from streameval.monitoring.followed import log_name
+from streameval.monitoring.intake import as_source
+from streameval.monitoring.sources import Source
 from streameval.monitoring.standard_input import StandardInput
 
 

@@ -1,4 +1,4 @@
-"""At-least-once delivery of events to a command, a webhook or a function, in a thread."""
+"""Receivers of events: a command, a webhook or a function."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import base64
 import contextlib
 import http.client
 import json
-import logging
 import os
 import selectors
 import shlex
@@ -17,24 +16,18 @@ import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol, Self
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
 import attrs
 
-from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 from streameval.render.text import plural, printable, printable_lines
 
-LOG = logging.getLogger("streameval.on-alert")
-MAX_EVENTS = 1000
-"""How many events are held in memory; further ones stay in the checkpoint."""
 MAX_OUTPUT = 2**16
 """How many bytes of a command's output are passed on."""
 MAX_REDIRECTS = 3
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-"""Seconds until an event is tried again; each pause is twice the one before."""
 
 _POLL = 0.02
 _PORTS = {"http": 80, "https": 443}
@@ -337,154 +330,3 @@ def receiver_of(on_alert: Any) -> Receiver:
         )
     is_url = on_alert.partition("://")[0].lower() in _PORTS
     return Webhook.of(on_alert) if is_url else Command.of(on_alert)
-
-
-@attrs.define
-class _Held:
-    """An event that has not been delivered."""
-
-    event: JsonEvent
-    due: float
-    tries: int = 0
-
-
-class Outbox:
-    """Deliver events in a separate thread, one at a time, and retry each until it is accepted.
-
-    A slow receiver delays only events. A refused event is retried after 1 s, then 2 s, and so on up
-    to every 5 minutes, forever; events of other alerts can overtake it, later events of the same
-    alert cannot. Each event arrives at least once: after a crash, events without a recorded
-    delivery are sent again, with the same id.
-
-    Parameters
-    ----------
-    on_alert : str, callable or receiver
-        A URL of http or https; a command line, which is split as a shell does and started without
-        one; or a function, which is called with a dict in this thread.
-    timeout : float
-        The time limit of a command or a webhook, in seconds.
-    """
-
-    def __init__(
-        self,
-        on_alert: Any,
-        *,
-        timeout: float = 10.0,
-    ) -> None:
-        self.receiver = receiver_of(on_alert)
-        self._timeout = finite_number(timeout, name="timeout")
-        self._held: dict[str, _Held] = {}
-        self._fresh: list[str] = []
-        self._returned: set[str] = set()
-        self._is_busy = self._is_closed = False
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
-        self.n_delivered = 0
-        self.n_refused = 0
-
-    def deliver(self, pending: Iterable[tuple[str, JsonEvent]]) -> list[str]:
-        """Start deliveries without waiting.
-
-        Parameters
-        ----------
-        pending : iterable of (id, event)
-            The undelivered events of the checkpoint, oldest first; those already in progress
-            continue. At most 1,000 are taken at a time.
-
-        Returns
-        -------
-        list of str
-            The ids of the events that were delivered since the last call, or passed again.
-        """
-        with self._changed:
-            names = set()
-            for name, event in pending:
-                names.add(name)
-                is_known = name in self._held or name in self._returned or name in self._fresh
-                if not is_known and len(self._held) < MAX_EVENTS:
-                    self._held[name] = _Held(event, time.monotonic())
-            self._returned &= names  # the checkpoint has forgotten the others
-            delivered = [*self._returned, *self._collected()]
-            if self._held and self._thread is None:
-                self._thread = threading.Thread(target=self._work, daemon=True)
-                self._thread.start()
-            self._changed.notify_all()
-        return delivered
-
-    def flush(self, seconds: float) -> list[str]:
-        """Wait until every event has been tried, and return the ids of those delivered since."""
-        with self._changed:
-            self._changed.wait_for(lambda: not self._is_busy and self._next()[0] is None, seconds)
-            return self._collected()
-
-    def close(self, seconds: float = 0.0) -> None:
-        """Start no more deliveries, and wait for the current one."""
-        with self._changed:
-            self._is_closed = True
-            self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join(seconds)
-
-    def _collected(self) -> list[str]:
-        """Return the ids of the events delivered since the last call."""
-        fresh, self._fresh = self._fresh, []
-        self._returned.update(fresh)
-        return fresh
-
-    def _next(self) -> tuple[str | None, float | None]:
-        """Choose the oldest event that is due, or say how many seconds are left until one is.
-
-        An event waits for earlier events of the same alert.
-        """
-        heads: dict[str, tuple[str, float]] = {}
-        for name, held in self._held.items():
-            heads.setdefault(held.event.get("alert", name), (name, held.due))
-        now = time.monotonic()
-        for name, due in heads.values():
-            if due <= now:
-                return name, 0.0
-        return None, min((due - now for _, due in heads.values()), default=None)
-
-    def _work(self) -> None:
-        while (name := self._due()) is not None:
-            held = self._held[name]
-            said, refusal = send(self.receiver, held.event, self._timeout)
-            self._note(name, held, refusal)
-            with contextlib.suppress(Exception):  # events go on, even if nothing is shown
-                self._tell(held, said, refusal)
-
-    def _tell(self, held: _Held, said: str, refusal: str | None) -> None:
-        """Log what a receiver has said, and whether it took an event."""
-        receiver, number, tries = self.receiver.name, held.event["id"], held.tries
-        for line in said.splitlines():
-            LOG.info("%s: %s", receiver, line)
-        if refusal is not None:
-            shown = receiver, refusal, number, plural(tries, "time")
-            LOG.error("%s %s; event %s has been tried %s, and is tried again", *shown)
-        elif tries:
-            LOG.info("%s: event %s has arrived", receiver, number)
-
-    def _due(self) -> str | None:
-        """Wait for an event that is due; None once the outbox is closed."""
-        with self._changed:
-            while not self._is_closed:
-                name, left = self._next()
-                if name is not None:
-                    self._is_busy = True
-                    return name
-                self._changed.wait(left)
-            return None
-
-    def _note(self, name: str, held: _Held, refusal: str | None) -> None:
-        """Drop a delivered event, or postpone a refused one."""
-        with self._changed:
-            self._is_busy = False
-            if refusal is None:
-                del self._held[name]
-                self._fresh.append(name)
-                self.n_delivered += 1
-            else:
-                pause = min(FIRST_PAUSE * 2.0 ** min(held.tries, 60), LONGEST_PAUSE)
-                held.due, held.tries = time.monotonic() + pause, held.tries + 1
-                self.n_refused += 1
-            self._changed.notify_all()
