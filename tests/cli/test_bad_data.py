@@ -290,6 +290,7 @@ def _die(*_):
     os._exit(9)
 
 
+@pytest.mark.slow
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
     monkeypatch.setattr("streameval.runs.processes._serve", _die)
     monkeypatch.setattr("streameval.runs.workers._LOOK_SECONDS", 0.0)

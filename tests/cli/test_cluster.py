@@ -290,6 +290,7 @@ def test_gate_on_few_positives_that_are_all_found_is_undecided(call, write):
         assert "undecided: recall[1]>=0.9" in done.err
 
 
+@pytest.mark.slow
 def test_show_of_a_folder_and_explain_say_what_intervals_are_of(call, log):
     call("eval", log, "--task", "binary", "--cluster", "user_id", "--by", "country", "-o", "states")
     assert CLUSTERS in call("show", "states", "--metrics", "roc_auc").out

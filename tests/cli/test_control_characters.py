@@ -43,6 +43,7 @@ def states(folder):
     se.save(se.Collection(members, columns={EVIL: {"y_pred": EVIL}}), folder / "all")
 
 
+@pytest.mark.slow
 @each(
     "arguments",
     [

@@ -212,6 +212,7 @@ def test_plot_of_one_state_is_one_picture(form, call, state, folder):
     assert (folder / f"a.{form}").read_bytes() == (folder / f"b.{form}").read_bytes()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("form", "mark"), [("svg", b"dc:date"), ("pdf", b"CreationDate")])
 def test_plot_leaves_the_time_out_of_the_picture(form, mark, call, state, folder):
     call("plot", state, "-o", f"a.{form}")

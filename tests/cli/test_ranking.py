@@ -245,6 +245,7 @@ def test_ranking_counts_no_missing_queries_of_a_part_when_told(call, run, folder
     assert se.load("sum") == of_queries()
 
 
+@pytest.mark.slow
 @each(
     ("options", "configuration"),
     [

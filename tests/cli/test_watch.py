@@ -335,6 +335,7 @@ def test_usage_errors_are_no_lines_of_a_log_unless_asked(call):
     assert (done.code, json.loads(done.err)["level"]) == (2, "error")
 
 
+@pytest.mark.slow
 def test_other_commands_take_checkpoints(watch, call, log, folder):
     watch(log, "--once")
     assert call("show", "ck.db", "--json").json["n_rows"] == 150

@@ -26,6 +26,7 @@ def correct(rows):
     return sum(row["y_true"] == row["y_pred"] for row in rows) / len(rows)
 
 
+@pytest.mark.slow
 @each("name", ["log.jsonl", "log.csv", "log.tsv", "log.parquet"])
 @each(
     ("conditions", "keeps"),

@@ -338,6 +338,7 @@ def members():
     )
 
 
+@pytest.mark.slow
 def test_windows_of_collections_are_shown_and_drawn(call):
     se.save(windowed(log(), members()), "a.state")
     done = call("show", "a.state", "--metrics", "cm/accuracy,fit/mae")

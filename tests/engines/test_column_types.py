@@ -170,6 +170,7 @@ def test_column_is_counted_or_refused_alike(name, role, form, capsys):
         assert subject(by_engine) == subject(by_hand)
 
 
+@pytest.mark.slow
 @every_form
 @each("name", TYPES)
 def test_slices_of_a_column_are_alike(name, form, capsys):

@@ -45,6 +45,7 @@ def confusion(*batches):
     return total
 
 
+@pytest.mark.slow
 @pytest.mark.uncovered
 @every_case
 @pytest.mark.parametrize(
@@ -68,6 +69,7 @@ def test_any_order_and_tree_give_the_same_bytes(fan_in, tmp_path):
     assert max(engine.n_merged) == fan_in
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "at_once", [1, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 7, 20))]
 )
@@ -96,6 +98,7 @@ def test_few_states_are_pending_however_many_tasks_there_are(tmp_path):
     assert max(engine.n_pending) == 3 + 2  # those of a merge, and one of each chain
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_slots", "n_shares", "n_lanes"), [(1, 4, 4), (2, 8, 8), (40, 16, 48)])
 def test_merges_of_a_share_stay_on_its_lanes(n_slots, n_shares, n_lanes, tmp_path):
     paths = write_parts(tmp_path, n_parts=60)

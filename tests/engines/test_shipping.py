@@ -7,6 +7,7 @@ from functools import partial
 
 import attrs
 import numpy as np
+import pytest
 from engines.cases import TABLE
 from engines.here import Here, evaluate
 from offenders import each
@@ -125,6 +126,7 @@ def test_merging_leaves_shipped_rows_alone():
     assert merged(*parts) == merged(*parts)
 
 
+@pytest.mark.slow
 @each("by", [None, "country"])
 @each("n_batches", [2, 3, 8, 9, 20])
 def test_the_last_merge_alone_counts_rows(by, n_batches):

@@ -84,6 +84,7 @@ def check_mutated_rows(n_rows, seed):
             assert fast == slow, data
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("reader")
 def test_mutated_rows_are_read_by_column_as_row_by_row():
     check_mutated_rows(cases(30_000), 0)
@@ -95,6 +96,7 @@ def test_many_mutated_rows_are_read_by_column_as_row_by_row():
     check_mutated_rows(30_000, 1)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("reader")
 @each("columns", COLUMN_SETS.values())
 def test_cells_are_read_by_column_as_row_by_row(columns):

@@ -254,6 +254,7 @@ def test_quoted_tables_are_read_as_by_the_csv_module(body):
 QUOTED = ['"a"', '"a, ""b"""', '"a,b"', "a", '"é,"', '"\n"', "a\0"]
 
 
+@pytest.mark.slow
 @each("odd", [*QUOTED, 'a"b', '"a"b', '"a', ""])
 def test_large_quoted_tables_are_read_as_by_the_csv_module(odd):
     rows = [f'"{"xyz"[n % 3]},","{n % 7 / 8}","{n}"\n' for n in range(8000)]

@@ -131,6 +131,7 @@ def test_stream_finds_a_member_cut_short_behind_another(packing, left):
         read_all(pack(b"text") + pack(TEXT)[:left])
 
 
+@pytest.mark.slow
 @each("packing", ["gzip", "bzip2", "xz"])
 def test_stream_refuses_data_that_is_damaged(packing):
     packed = bytearray(PACKERS[packing](TEXT))

@@ -456,6 +456,7 @@ def peak_of_pieces(path, rows):
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_memory_of_pieces_does_not_grow_with_the_run(write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 2**14)
     peaks = []

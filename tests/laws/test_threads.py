@@ -21,6 +21,7 @@ every = pytest.mark.parametrize(
 )
 
 
+@pytest.mark.slow
 @every
 @pytest.mark.usefixtures("long_blocks")
 def test_one_accumulator_per_thread_merges_to_one_answer(name: str) -> None:

@@ -316,6 +316,7 @@ def test_damaged_checkpoint_is_refused(path, damage):
     held.close()
 
 
+@pytest.mark.slow
 def test_blobs_are_read_one_by_one(path):
     writer = Writer(path)
     writer.commit(rows_of(1), runs={number: bytes(10**6) for number in range(60)})

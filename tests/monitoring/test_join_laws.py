@@ -151,6 +151,7 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrivals, "_SMALL", 5)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_runs")
 @each("seed", range(10))
 def test_join_counts_what_its_rules_say_however_it_is_read(seed: int) -> None:

@@ -481,6 +481,7 @@ def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
     assert names == ["recall[1]", "accuracy", "f_score"]
 
 
+@pytest.mark.slow
 @each(
     ("accumulator", "shown"),
     [

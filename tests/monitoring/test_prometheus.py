@@ -554,6 +554,7 @@ def test_two_monitors_in_one_registry_are_refused(start):
             registry.register(MonitorCollector(monitor))
 
 
+@pytest.mark.slow
 def test_counters_do_not_fall_when_a_monitor_dies_before_its_commit(start, monkeypatch):
     rng = np.random.default_rng(7)
     source, before = Rows(a=[]), {}

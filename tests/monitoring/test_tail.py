@@ -891,6 +891,7 @@ def test_a_log_that_is_written_again_and_not_yet_as_far_is_read(follow):
     assert read_all(tail) == [*range(400)]
 
 
+@pytest.mark.slow
 def test_a_position_is_small(follow):
     for number in range(30):
         write(f"app.log.{number}", *range(100))

@@ -6,6 +6,7 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import pytest
 from matplotlib import pyplot
 from offenders import each
 from report_pages import pictures, read, text
@@ -75,6 +76,7 @@ def test_level_of_zero_leaves_the_sampling_intervals_out() -> None:
     assert "interval</th>" not in page[page.index("Accuracy over time") :]
 
 
+@pytest.mark.slow
 @each(
     ("n", "options", "axis", "first"),
     [

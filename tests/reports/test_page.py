@@ -91,6 +91,7 @@ def hostile_state(label: str) -> Any:
     return collection.update(batch)
 
 
+@pytest.mark.slow
 @every_state
 def test_page_of_a_state_is_well_formed(name: str) -> None:
     page = page_of(name)
@@ -129,6 +130,7 @@ def test_pictures_are_xml_with_a_title_and_finite_places(name: str) -> None:
         assert svg.get("aria-label")
 
 
+@pytest.mark.slow
 @every_state
 def test_page_needs_nothing_else(name: str) -> None:
     page = page_of(name)
@@ -193,6 +195,7 @@ def test_number_of_many_states_has_its_heading_on_a_phone() -> None:
     assert [cell.get("data-of") for cell in next(first.iter("tbody"))[0]][1:] == heads
 
 
+@pytest.mark.slow
 @every_state
 def test_every_row_of_a_table_is_as_wide_as_its_head(name: str) -> None:
     for page in (tree_of(name), tree_of(name, 2)):
@@ -226,6 +229,7 @@ def test_report_leaves_the_states_as_they_are() -> None:
         assert state == make()
 
 
+@pytest.mark.slow
 @each("label", LABELS.values())
 def test_label_is_harmless(label: str) -> None:
     plain = harmless_page("a")
@@ -448,6 +452,7 @@ def test_title_that_is_no_text_is_refused() -> None:
         html_report({"a": se.RegressionAccumulator()}, title=1)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @every_state
 def test_dash_is_explained(name: str) -> None:
     page = report(EVERY[name]())
@@ -467,6 +472,7 @@ def test_numbers_at_the_ends_of_what_there_is_are_written() -> None:
     assert "1e+100" in text(page)
 
 
+@pytest.mark.slow
 def test_figures_have_headings_in_order() -> None:
     page = read(html_report({name: make() for name, make in EVERY.items()}))
     levels = [int(item.tag[1]) for item in page.iter() if re.fullmatch("h[1-6]", item.tag)]

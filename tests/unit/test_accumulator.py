@@ -171,6 +171,7 @@ def test_plus_makes_a_new_accumulator(name: str) -> None:
     assert total is not other
 
 
+@pytest.mark.slow
 @doubled
 def test_plus_changes_neither_side(name: str) -> None:
     one, other = EVERY[name](), EVERY[name]()
@@ -422,6 +423,7 @@ def test_accumulators_are_not_hashable() -> None:
     assert not isinstance(ones(0), Hashable)
 
 
+@pytest.mark.slow
 @every_state
 def test_compute_leaves_the_accumulator_alone(name: str) -> None:
     accumulator = EVERY[name]()
@@ -429,6 +431,7 @@ def test_compute_leaves_the_accumulator_alone(name: str) -> None:
     assert accumulator.to_bytes() == EVERY[name]().to_bytes()
 
 
+@pytest.mark.slow
 @every_state
 def test_text_of_a_result_is_its_report(name: str) -> None:
     result = EVERY[name]().compute()

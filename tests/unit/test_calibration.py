@@ -94,6 +94,7 @@ def softmax(size: int, spread: float) -> np.ndarray:
     return weights / weights.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.slow
 @each("spread", [1, 5])
 @each(
     "written",

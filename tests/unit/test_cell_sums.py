@@ -31,6 +31,7 @@ def test_cell_sums_are_exact_for_any_finite_floats(items: list[tuple[float, int]
     assert [total.units * UNIT for total in sums] == expected
 
 
+@pytest.mark.slow
 @each("shape", [(1, 3), (10, 4), (9000, 7), (2, 40_000)])
 @each("power", [1, 4, 90])
 @each("sign", [1, -1])
@@ -101,6 +102,7 @@ def test_sums_of_nothing_are_zero() -> None:
     assert single_sum([nothing, np.zeros(3)], None) == ExactSum()
 
 
+@pytest.mark.slow
 @each("scale", [1.0, 2.0**-1040, 2.0**970])
 @each("size", [3, 20_000])
 def test_sums_of_several_chunks_are_those_of_limbs(scale: float, size: int) -> None:

@@ -276,6 +276,7 @@ EARLIER = {
 }
 
 
+@pytest.mark.slow
 @each("earlier", EARLIER)
 @each("level", [48, 50, 52, 53, 55, 60, 62, 63, 64])
 def test_table_gives_the_cells_of_sorting(earlier: str, level: int, tables: list[int]) -> None:
@@ -317,6 +318,7 @@ ORDERS = {
 }
 
 
+@pytest.mark.slow
 @each("earlier", ["nothing", "whole weights"])
 @each("budget", [None, 60, 4000, 20_000])
 @each("order", ORDERS)

@@ -271,6 +271,7 @@ OF_SCORES: dict[str, Callable[..., Any]] = {
 }
 
 
+@pytest.mark.slow
 @each("make", FRAMES.values())
 @each("count", OF_SCORES.values())
 @each("classes", [["a", "b", "c"], {0: "a", 1: "b", 2: "c"}, 3])

@@ -411,6 +411,7 @@ DERIVED: dict[str, Any] = {
 }
 
 
+@pytest.mark.slow
 @each("name", DERIVED)
 def test_parts_of_a_result_are_clustered_too(name: str) -> None:
     part, metric = DERIVED[name]()

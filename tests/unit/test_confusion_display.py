@@ -286,6 +286,7 @@ def test_plot_on_small_axes_writes_no_counts_that_cannot_be_read() -> None:
     assert len(ax.get_yticklabels()) == 40
 
 
+@pytest.mark.slow
 @each("claim", ["long", "control", "empty", "markup", "dollars"])
 def test_plot_can_be_drawn_when_a_label_is(claim: str) -> None:
     ax = named(STRANGE[claim]).plot()

@@ -211,6 +211,7 @@ def test_plot_has_a_band_if_cells_are_wide(kind: str) -> None:
     assert len(many(budget=40).plot(kind=kind, label="a").patches) == 1
 
 
+@pytest.mark.slow
 @each("kind", ["pr", "roc"])
 def test_plot_of_an_exact_curve_goes_through_the_points_of_scikit_learn(kind: str) -> None:
     found = se.PRCurveSketch().update(*ROWS).compute()
@@ -315,6 +316,7 @@ def drawn(axes: Any) -> Any:
     return axes
 
 
+@pytest.mark.slow
 @each(
     "score",
     [[-math.inf, 0, 1, math.inf], [2.0] * 4, [-math.inf, -math.inf, math.inf, math.inf]],
@@ -338,6 +340,7 @@ def test_plot_refuses_one_class(kind: str, truth: list[int]) -> None:
         found.plot(kind=kind)
 
 
+@pytest.mark.slow
 @each("kind", ["pr", "roc", "det", "score"])
 def test_plot_of_real_scores_can_be_drawn(kind: str) -> None:
     assert drawn(many(scores="real", budget=40).plot(kind=kind)).has_data()
@@ -522,6 +525,7 @@ def test_report_of_classes_shows_that_many(shown: int, lines: int) -> None:
     assert ("... and" in table[-1]) == (shown < 5)
 
 
+@pytest.mark.slow
 @each(
     "label",
     ["x" * 100, "日本" * 40, "a\nb\x1b[31m", "<script>alert('&')</script>", r"$\frac{$", ""],

@@ -608,6 +608,7 @@ def test_interval_of_a_coarse_curve_covers_a_perfect_order() -> None:
     assert high == 1
 
 
+@pytest.mark.slow
 def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
     truth_auc, covered, times = 0.7602499389065233, 0, 400  # Phi(1 / sqrt 2)
     random = np.random.default_rng(5)

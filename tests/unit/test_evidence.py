@@ -54,6 +54,7 @@ def test_evidence_fires_at_the_end_of_the_pane_that_reached_the_threshold() -> N
     assert found.log_threshold == math.log(10_000)
 
 
+@pytest.mark.slow
 def test_alarm_stays_at_its_first_crossing_when_the_metric_recovers() -> None:
     dropped, recovered = ask(counted(DROP)), ask(counted([*DROP, *[2] * 300]))
     assert recovered.log_evidence < recovered.log_threshold

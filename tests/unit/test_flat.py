@@ -127,6 +127,7 @@ def test_flipped_bits_are_refused_or_other_states(name: str) -> None:
     assert refused
 
 
+@pytest.mark.slow
 @every_state
 def test_a_block_cut_or_extended_is_refused(name: str) -> None:
     flat = flat_of(variants(name))

@@ -115,6 +115,7 @@ def test_areas_of_the_groups_are_those_of_scikit_learn() -> None:
         np.testing.assert_array_equal(found["roc_auc_high"], found["roc_auc"])
 
 
+@pytest.mark.slow
 def test_bounds_hold_the_exact_values_when_cells_are_wide() -> None:
     coarse, at_low, at_high, n_cases = 0, 0, 0, quick_cases(1500, least=75)
     for seed in range(n_cases):

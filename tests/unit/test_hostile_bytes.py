@@ -205,6 +205,7 @@ BROKEN = (
 )
 
 
+@pytest.mark.slow
 @each("name", EVERY)
 def test_small_state_can_be_used(name: str) -> None:
     use(se.from_bytes(EVERY[name]().to_bytes()))
@@ -266,6 +267,7 @@ def changed_headers(draw: st.DrawFn, header: Any) -> Any:
     return document[0]
 
 
+@pytest.mark.slow
 @in_words
 @given(data=st.data())
 @fuzzed
@@ -275,6 +277,7 @@ def test_hostile_header_is_refused_or_harmless(name: str, data: st.DataObject) -
     refuse_or_use(seal_words(header, parsed.payload, kind=parsed.kind))
 
 
+@pytest.mark.slow
 @every_state
 @given(data=st.data())
 @fuzzed
@@ -299,6 +302,7 @@ def test_hostile_header_and_bytes_are_refused_or_harmless(name: str, data: st.Da
     use(accumulator)
 
 
+@pytest.mark.slow
 @in_words
 @given(data=st.data())
 @fuzzed
@@ -318,6 +322,7 @@ def test_hostile_payload_is_refused_or_harmless(name: str, data: st.DataObject) 
     refuse_or_use(seal_words(parsed.header, within, kind=parsed.kind))
 
 
+@pytest.mark.slow
 @in_words
 @given(data=st.data())
 @fuzzed

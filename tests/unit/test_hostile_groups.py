@@ -92,6 +92,7 @@ PARTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
 }
 
 
+@pytest.mark.slow
 @each("name", PARTS)
 def test_groups_that_cannot_be_added_are_refused(name: str) -> None:
     inner, batches, message = PARTS[name]

@@ -154,6 +154,7 @@ def _as_categories(rows: np.ndarray) -> Any:
     return pandas.Series(_texts(rows)).astype("category")
 
 
+@pytest.mark.slow
 @each(
     "column_of_rows",
     [

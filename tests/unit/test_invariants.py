@@ -49,6 +49,7 @@ def refusal(data: bytes) -> tuple[str, Site]:
     return str(caught.value), (code.co_filename, line)
 
 
+@pytest.mark.slow
 def test_states_are_refused_with_the_rule_that_they_break() -> None:
     recorded.check("refused_states.txt", [*refusals()])
 

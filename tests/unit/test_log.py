@@ -103,6 +103,7 @@ OF_EXP = {
 }
 
 
+@pytest.mark.slow
 @each(("function", "units"), [(exp, 2), (expm1, 4)])
 @each("claim", OF_EXP)
 def test_exponential_is_within_few_units_in_the_last_place_of(

@@ -68,6 +68,7 @@ def one_by_one(accumulators: list[Any]) -> bytes:
     return total
 
 
+@pytest.mark.slow
 @every_case
 @each("number", [1, 2, 3, 40])
 def test_a_list_gives_the_bytes_of_one_by_one(case: str, number: int) -> None:

@@ -455,6 +455,7 @@ def test_only_queries_of_all_systems_are_compared() -> None:
     assert comparison["map"].values["a"] == pytest.approx(own.mean(), rel=1e-15)
 
 
+@pytest.mark.slow
 def test_order_of_queries_changes_no_pvalue() -> None:
     def systems(order: Any) -> list[se.Ranking]:
         made = []

@@ -139,6 +139,7 @@ def test_confidence_of_anything_but_a_share_is_refused(name: str) -> None:
         se.Paired().compute().confidence(name)
 
 
+@pytest.mark.slow
 def test_interval_of_the_difference_covers_that_of_the_source() -> None:
     random = np.random.default_rng(3)
     covered = 0

@@ -323,6 +323,7 @@ def test_parts_of_slices_and_panes_are_compared_by_what_was_counted(
         assert held.total() == se.merge([one, other])
 
 
+@pytest.mark.slow
 def test_states_that_differ_have_other_digests() -> None:
     states = {
         name: se.Parts().add("a", make()).add("b", make().reset()).fold(["a", "b"])

@@ -189,6 +189,7 @@ def test_pending_rows_never_pass_the_largest_total(case: Case) -> None:
     assert accumulator.to_bytes() == before
 
 
+@pytest.mark.slow
 @each("case", CASES.values())
 @each("weight", [2**53 + 1, 2.0**62])
 def test_weights_that_no_block_can_hold_are_counted_at_once(case: Case, weight: Any) -> None:

@@ -46,6 +46,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
+@pytest.mark.slow
 @each("name", EVERY)
 def test_load_gives_what_was_saved(tmp_path: Path, name: str) -> None:
     se.save(EVERY[name](), tmp_path / "state.se")

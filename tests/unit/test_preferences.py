@@ -424,6 +424,7 @@ def test_nearly_all_models_are_fitted_to_the_last_bits_of_their_likelihood() -> 
         np.testing.assert_allclose((compared * chance).sum(axis=1), won, rtol=1e-13)
 
 
+@pytest.mark.slow
 def test_a_chain_of_models_has_the_odds_of_its_links() -> None:
     wins = np.zeros((200, 200))
     at = np.arange(199)

@@ -66,6 +66,7 @@ def by_rank(above: int, size: int, relevant: int) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 @each("above", [0, 5, 70_000])
 @pytest.mark.parametrize("size", [257, 1500, pytest.param(20_000, marks=slow)])
 def test_long_tie_is_the_sum_over_its_ranks(above: int, size: int) -> None:

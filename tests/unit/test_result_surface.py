@@ -59,6 +59,7 @@ def test_every_result_has_the_whole_surface() -> None:
     assert lacking == []
 
 
+@pytest.mark.slow
 def test_reports_and_explanations_of_every_result_are_made_of_its_findings() -> None:
     for name, result in results():
         said = list(result.findings())
@@ -133,6 +134,7 @@ def test_html_of_every_result_is_well_formed_and_has_its_numbers() -> None:
             assert said - {*shown} == set(), name
 
 
+@pytest.mark.slow
 def test_intervals_are_those_that_are_read() -> None:
     for name, result in results():
         for metric in result.readable():
@@ -146,6 +148,7 @@ def test_intervals_are_those_that_are_read() -> None:
             assert all(map(same, found, expected)), (name, asked)
 
 
+@pytest.mark.slow
 def test_what_is_read_with_an_interval_has_one() -> None:
     for name, result in results():
         for metric in result.readable():
@@ -158,6 +161,7 @@ def test_what_is_read_with_an_interval_has_one() -> None:
                     assert result.confidence(asked, level=0.9) == sampling, (name, asked)
 
 
+@pytest.mark.slow
 @each("level", [1, -0.5, math.nan, None, "x"])
 def test_every_reading_refuses_another_level(level: Any) -> None:
     for _, result in results():
@@ -179,6 +183,7 @@ def test_names_of_metrics_are_texts_and_take_no_second_arguments() -> None:
             result.confidence(name, average="micro")
 
 
+@pytest.mark.slow
 def test_markdown_and_latex_have_a_line_for_each_row() -> None:
     for name, result in results():
         for per in (None, *result._axes()):
@@ -322,6 +327,7 @@ def test_rows_are_those_of_the_table() -> None:
         assert all([*row] == [*table] for row in rows), name
 
 
+@pytest.mark.slow
 def test_metrics_of_every_result_are_the_values_of_its_readings() -> None:
     for name, result in results():
         if all(isinstance(one, Result) for one in result.leaves().values()):

@@ -148,6 +148,7 @@ def moment(text: str) -> int:
     return passed // timedelta(microseconds=1)
 
 
+@pytest.mark.slow
 @each("end", ["Z", ".5Z", ".123456Z", "+00:00", ".250+00:00"])
 @each("separator", ["T", " "])
 def test_times_that_are_written_alike_are_those_of_datetime(end: str, separator: str) -> None:
