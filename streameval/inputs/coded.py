@@ -8,6 +8,7 @@ arrays of objects hold few objects many times, and code points can be compared a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -141,20 +142,27 @@ def coded_texts(column: Any) -> CodedTexts | None:
         return _of_array(column) if column.ndim == 1 else None
     try:
         return _of_column(column)
-    except (ImportError, NotImplementedError, ValueError):  # whoever reads it says what is wrong
+    except (NotImplementedError, ValueError):  # whoever reads it says what is wrong
         return None
+
+
+def arrow_texts(column: Any) -> Any:
+    """Return texts of polars or pandas as a column of Arrow, if it is installed; else as is."""
+    dtype = str(getattr(column, "dtype", None))
+    with suppress(ImportError):
+        if hasattr(column, "to_arrow") and dtype.startswith(("String", "Categorical", "Enum")):
+            return column.to_arrow()
+        if hasattr(column, "factorize") and dtype in ("str", "string"):
+            return getattr(column, "array", column).__arrow_array__()
+    return column
 
 
 def _of_column(column: Any) -> CodedTexts | None:
-    dtype = getattr(column, "dtype", None)
+    column = arrow_texts(column)
     if hasattr(column, "dictionary_encode"):
         return _of_arrow(column)
-    if hasattr(column, "to_arrow") and str(dtype).startswith(("String", "Categorical", "Enum")):
-        return _of_arrow(column.to_arrow())
-    if not hasattr(column, "factorize"):
-        return None
-    is_category = isinstance(next(iter(getattr(dtype, "categories", ())), None), str)
-    if not is_category and str(dtype) not in ("str", "string"):
+    categories = getattr(getattr(column, "dtype", None), "categories", ())
+    if not isinstance(next(iter(categories), None), str):
         return None
     codes, values = column.factorize()
     return None if codes.min() < 0 else _coded(codes, values.tolist())

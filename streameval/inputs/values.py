@@ -16,7 +16,7 @@ from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Ints, Mask
 from streameval.inputs.arrays import as_labels, passes_int64
 from streameval.inputs.classes import Label, canonical_label
-from streameval.inputs.coded import coded_texts
+from streameval.inputs.coded import arrow_texts, coded_texts
 from streameval.inputs.identities import Codes, Identities
 from streameval.inputs.labels import distinct
 
@@ -122,7 +122,7 @@ class ValueCodes:
     def __init__(self) -> None:
         self._codes: dict[Value, int] = {}
         self._objects, self._numbers = Identities(), Identities(are_numbers=True)
-        self._dictionary: tuple[Any, Codes] = None, np.zeros(0, dtype=np.uint32)
+        self._dictionary: tuple[Any, Codes] = (), np.zeros(0, dtype=np.uint32)
         self._hashes = np.zeros(0, dtype=np.uint64)
         self._ranks = np.zeros(0, dtype=np.int64)
         self.values: list[Value] = []
@@ -182,16 +182,19 @@ class ValueCodes:
             found = self._found(column)
             if found is not None:
                 return found
-        indices, items = _listed(column, name)
         last, codes = self._dictionary
-        if type(items) is not type(last) or not last.equals(items):
-            listed = _as_list(items)
+        indices, items = _listed(column, name, last)
+        first = items if len(items) <= len(last) else items[: len(last)]
+        goes_on = type(items) is type(last) and last.equals(first)
+        start = len(last) if goes_on else 0
+        if not goes_on or start < len(items):
             try:
-                codes = self._codes_of_items(listed, name)
+                new = self._codes_of_items(_as_list(items[start:]), name)
             except InvalidInputError:
                 if indices is None:
                     raise
-                return self._codes_of_items(_of_rows(indices, listed), name)
+                return self._codes_of_items(_of_rows(indices, _as_list(items)), name)
+            codes = np.append(codes[:start], new)
             if not isinstance(items, list):  # copied, because others may write to their memory
                 self._dictionary = deepcopy(items), codes  # at once, for other threads
         return codes if indices is None else codes[indices]
@@ -243,14 +246,16 @@ def _local(column: Any, name: str) -> tuple[Ints, list[Value]]:
     return codes if indices is None else codes[indices], list(values)
 
 
-def _listed(column: Any, name: str) -> tuple[Array | None, Any]:
+def _listed(column: Any, name: str, known: Any = ()) -> tuple[Array | None, Any]:
     """List the items of a column as they are: of all rows, or different ones and indices of them.
 
     An index of -1 is that of a missing item, the last one. A dictionary of Arrow, or categories
-    of pandas, which batches of one table share, are returned as they are.
+    of pandas, which batches of one table share, are returned as they are. A dictionary made here
+    begins with the known one, if the column is as long.
     """
+    column = arrow_texts(column)
     if hasattr(column, "dictionary_encode"):  # Arrow
-        return _listed_of_arrow(column)
+        return _listed_of_arrow(column, known)
     if hasattr(column, "factorize"):  # pandas, and codes of texts
         return _listed_of_pandas(column)
     array = column if isinstance(column, np.ndarray) else _to_array(column)
@@ -291,13 +296,18 @@ def _of_rows(indices: Array, items: list[Any]) -> list[Any]:
     return [items[index] for index in indices.tolist()]
 
 
-def _listed_of_arrow(column: Any) -> tuple[Array | None, Any]:
+def _listed_of_arrow(column: Any, known: Any) -> tuple[Array | None, Any]:
+    start = 0
+    if getattr(known, "type", None) == column.type and len(known) <= len(column):
+        from pyarrow import chunked_array  # noqa: PLC0415 (only for its columns)
+
+        column, start = chunked_array([known, *getattr(column, "chunks", [column])]), len(known)
     try:
         column = column.dictionary_encode()
     except NotImplementedError:  # of a nested type
         return None, column.to_pylist()
     column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-    return np.asarray(column.indices.fill_null(-1)), column.dictionary
+    return np.asarray(column.indices.slice(start).cast("int64").fill_null(-1)), column.dictionary
 
 
 def _to_array(column: Any) -> Array:

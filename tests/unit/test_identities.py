@@ -145,13 +145,29 @@ def _texts(rows: np.ndarray) -> np.ndarray:
 
 
 def _as_arrow(rows: np.ndarray) -> Any:
-    arrow = pytest.importorskip("pyarrow")
-    return arrow.array(_texts(rows)).dictionary_encode()
+    return pytest.importorskip("pyarrow").array(_texts(rows))
+
+
+def _as_dictionary(rows: np.ndarray) -> Any:
+    arrow, texts = pytest.importorskip("pyarrow"), _texts(np.arange(300))
+    return arrow.DictionaryArray.from_arrays((rows % 300).astype(np.uint16), texts)
+
+
+def _as_chunks(rows: np.ndarray) -> Any:
+    chunks = [_texts(part).tolist() for part in np.array_split(rows, 3)]
+    return pytest.importorskip("pyarrow").chunked_array(chunks)
+
+
+def _as_series(rows: np.ndarray) -> Any:
+    return pytest.importorskip("pandas").Series(_texts(rows), dtype="str")
 
 
 def _as_categories(rows: np.ndarray) -> Any:
-    pandas = pytest.importorskip("pandas")
-    return pandas.Series(_texts(rows)).astype("category")
+    return _as_series(rows).astype("category")
+
+
+def _as_polars(rows: np.ndarray) -> Any:
+    return pytest.importorskip("polars").Series(_texts(rows))
 
 
 @pytest.mark.slow
@@ -163,7 +179,11 @@ def _as_categories(rows: np.ndarray) -> Any:
         _texts,
         lambda rows: _texts(rows).astype(object),
         _as_arrow,
+        _as_dictionary,
+        _as_chunks,
+        _as_series,
         _as_categories,
+        _as_polars,
     ],
 )
 def test_value_codes_are_equal_for_batches_that_share_their_values(
@@ -171,7 +191,7 @@ def test_value_codes_are_equal_for_batches_that_share_their_values(
 ) -> None:
     rows, codes = np.random.default_rng(3).integers(0, 2000, 200_000), ValueCodes()
     column = column_of_rows(rows)
-    wanted = column.tolist() if hasattr(column, "tolist") else column.to_pylist()
+    wanted = column.to_pylist() if hasattr(column, "to_pylist") else [*column]
     for part in (slice(None), slice(1000), slice(5000, 9000)):
         found = codes.encode([column[part]], ["c"])
         assert [codes.values[code] for code in found.tolist()] == wanted[part]
@@ -184,6 +204,18 @@ def test_value_codes_forget_the_dictionary_of_another_batch() -> None:
     for texts in (["a", "b"], ["b", "c"], ["b", None], ["a", "b"]):
         found = codes.encode([arrow.array(texts).dictionary_encode()], ["c"])
         assert [codes.values[code] for code in found.tolist()] == texts
+
+
+@each("type_name", ["string", "large_string"])
+def test_value_codes_look_new_text_of_longer_batches_up(type_name: str) -> None:
+    arrow, codes = pytest.importorskip("pyarrow"), ValueCodes()
+    for texts in (["a", "b"], ["c", None, "a"], ["d"], ["a", "d", "e", None, "c"]):
+        found = codes.encode([arrow.array(texts, type_name)], ["c"])
+        assert [codes.values[code] for code in found.tolist()] == texts
+    assert codes.values == ["a", "b", None, "c", "d", "e"]
+    column = arrow.array([None, *"abcde", "x" * 70_000], type_name)
+    with pytest.raises(InvalidInputError, match=r"`c` must .* got one of 70000 at position 6"):
+        codes.encode([column], ["c"])
 
 
 def test_value_codes_leave_categories_without_rows_out() -> None:
