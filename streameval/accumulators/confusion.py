@@ -17,6 +17,7 @@ from streameval.accumulators.decisions import (
     image_pieces,
     read_decided,
     read_observed,
+    read_usual,
 )
 from streameval.accumulators.pending import (
     BufferedState,
@@ -89,15 +90,12 @@ def _read_rows(config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | Non
         columns = _encode(truth, prediction, dictionary)
         fits = ObservedCounts.may_hold(len(dictionary), dictionary.n_characters)
         return Rows(columns, weights, dictionary) if fits else None
-    reader = FastReader.under(config)
-    if reader is not None and type(y_true) is type(y_pred) is np.ndarray:
-        codes = reader.codes_of(y_true, y_pred)
-        if codes is not None:
-            return Rows(codes, read_weights(weights, rows=len(y_true)))
+    usual = read_usual(y_true, y_pred, weights, config)
+    if usual is not None:
+        return usual
     if config.multilabel or y_true.ndim != 1:
         return None
-    decided = read_decided(y_true, as_vector(y_pred), weights, config)
-    return decided.credited
+    return read_decided(y_true, as_vector(y_pred), weights, config).credited
 
 
 def _count_groups(
@@ -368,23 +366,20 @@ class ConfusionAccumulator(
         reader = block.reader if type(block) is CodeBlock else FastReader.under(self._config)
         if reader is None or not reader.fits(y_true, y_pred):
             return None
-        has_space = held.used + len(y_true) <= block.capacity
         try:
             weights = read_weights(sample_weight, rows=len(y_true))
         except StreamevalError:  # the general path knows which argument is refused first
             return None
         needed = len(y_true) if weights is None else max_total(weights)
-        if has_space or needed > held.spare:  # with space, the block has found it unusual
-            return None
-        if len(y_true) <= reader.capacity // 2:
-            read = reader.codes_of(y_true, y_pred)
-            return None if read is None else self._appended(held, Rows(read, weights))
-        state = held.state  # a large batch is counted beside the pending rows
-        for piece, codes in reader.pieces(y_true, y_pred):
-            if codes is None:
+        if held.used + len(y_true) <= block.capacity or needed > held.spare:
+            return None  # with space, the block has found it unusual
+        is_large, state = len(y_true) > reader.capacity // 2, held.state
+        for rows in reader.rows(y_true, y_pred, weights, reader.piece if is_large else None):
+            if rows is None:
                 return None
-            rows = Rows(codes, None if weights is None else weights[piece])
-            state = self._with_rows(state, rows)
+            if not is_large:
+                return self._appended(held, rows)
+            state = self._with_rows(state, rows)  # beside the pending rows
         return BufferedState(state, block, held.used, held.spare - needed)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:

@@ -494,29 +494,21 @@ class FastReader:
             credit[...] = truth == prediction
         return is_read
 
-    def codes_of(self, y_true: Array, y_pred: Array) -> tuple[Array, ...] | None:
-        """Return the codes of a batch; None if it is unusual."""
-        if not self.fits(y_true, y_pred):
-            return None
-        codes = self._empty(len(y_true))
-        return codes if self.read(y_true, y_pred, *codes) else None
-
-    def pieces(
-        self, y_true: Array, y_pred: Array
-    ) -> Iterator[tuple[slice, tuple[Array, ...] | None]]:
-        """Yield the codes of a large batch, piece by piece in the same memory; None if unusual."""
-        size = self.piece
-        if len(y_true) <= size:
-            yield slice(None), self.codes_of(y_true, y_pred)
-            return
-        memory = self._empty(size)
-        for start in range(0, len(y_true), size):
-            piece = slice(start, min(start + size, len(y_true)))
+    def rows(
+        self, y_true: Array, y_pred: Array, weights: Array | None, step: int | None = None
+    ) -> Iterator[Rows | None]:
+        """Yield the codes of a batch, all or some rows at a time in one memory; None if unusual."""
+        n_rows = len(y_true)
+        step = min(step or n_rows, n_rows)
+        memory = self.memory(step)
+        for start in range(0, n_rows, step):
+            piece = slice(start, min(start + step, n_rows))
             codes = tuple([one[: piece.stop - start] for one in memory])
             is_read = self.read(y_true[piece], y_pred[piece], *codes)
-            yield piece, codes if is_read else None
+            yield Rows(codes, None if weights is None else weights[piece]) if is_read else None
 
-    def _empty(self, rows: int) -> tuple[Array, ...]:
+    def memory(self, rows: int) -> tuple[Array, ...]:
+        """Make arrays for the codes of rows."""
         return tuple([np.empty((rows, *self.columns), dtype) for dtype in self.dtypes])
 
     def _read_labels(self, array: Array, codes: Array) -> bool:
@@ -562,6 +554,17 @@ class FastReader:
         return not has_ties
 
 
+def read_usual(
+    y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
+) -> Rows | None:
+    """Read a batch as codes of the truth and of decisions; None if it is unusual."""
+    reader, are_arrays = FastReader.under(config), type(y_true) is type(y_pred) is np.ndarray
+    if reader is None or not are_arrays or not reader.fits(y_true, y_pred):
+        return None
+    (read,) = reader.rows(y_true, y_pred, None)
+    return None if read is None else Rows(read.columns, read_weights(sample_weight, rows=read.size))
+
+
 class CodeBlock(RowBuffer):
     """A block of codes, into which usual batches are read without making arrays."""
 
@@ -575,8 +578,7 @@ class CodeBlock(RowBuffer):
     @classmethod
     def of(cls, reader: FastReader) -> Self:
         """Make an empty block for what a reader writes."""
-        shape = (reader.capacity, *reader.columns)
-        block = cls(tuple(np.empty(shape, dtype) for dtype in reader.dtypes), reader.capacity)
+        block = cls(reader.memory(reader.capacity), reader.capacity)
         block.reader, (block.truth, block.prediction, *credit) = reader, block.columns
         block.credit = credit[0] if credit else None
         return block

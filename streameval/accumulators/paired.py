@@ -12,10 +12,10 @@ import numpy as np
 
 from streameval.accumulators.base import Arrays, BufferedAccumulator
 from streameval.accumulators.decisions import (
-    FastReader,
     flattened,
     read_decided,
     read_observed,
+    read_usual,
 )
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.paired import PairedConfig, pairs_of
@@ -425,10 +425,9 @@ class Paired(
     ) -> tuple[Mask, Array | None]:
         """Return which rows a prediction gets right, and their weights, without ignored rows."""
         config = self._config.labels
-        reader = FastReader.under(config)
-        codes = None if reader is None else reader.codes_of(truth, prediction)
-        if codes is not None:
-            return _are_equal(*codes), read_weights(sample_weight, rows=len(truth))
+        usual = read_usual(truth, prediction, sample_weight, config)
+        if usual is not None:
+            return _are_equal(*usual.columns), usual.weights
         if config.is_open:
             *labels, weights = read_observed(truth, prediction, sample_weight, config)
             return _are_equal(*labels), weights
