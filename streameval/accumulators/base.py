@@ -18,6 +18,7 @@ from streameval.accumulators.pending import (
     pending_rows,
 )
 from streameval.configs.names import with_advice
+from streameval.configs.options import Arrays, Config
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.state import State, as_corrupt, bases, fields_of, written_values
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
-Arrays = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 class Accumulator(ABC, Generic[ConfigT, StateT]):
@@ -122,9 +122,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         Accumulator.__init__(self, **options)
 
     @classmethod
-    def _arrays_of(cls, config: ConfigT) -> Arrays:  # noqa: ARG003 - for subclasses
+    def _arrays_of(cls, config: ConfigT) -> Arrays:
         """Name the arrays that `update` must have, in order, and those that it may have."""
-        return cls._arrays, cls._optional_arrays
+        own = config.arrays if isinstance(config, Config) else None
+        return own or (cls._arrays, cls._optional_arrays)
 
     @property
     def _state(self) -> StateT:
@@ -342,8 +343,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         Its updates are visible nowhere else, whether they succeed or not. Afterwards, only one of
         the two may be updated: the fork or, if the fork is dropped, this one.
         """
-        made = type(self).__new__(type(self))
-        made._config, made._held = self._config, self._held
+        made, held = type(self).__new__(type(self)), self._held
+        made._config = self._config
+        made._held = held.snapshot() if isinstance(held, BufferedState) else held
         return made
 
     def _absorb(self, batch: StateT) -> Self:
@@ -447,11 +449,6 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     @_state.setter
     def _state(self, state: StateT) -> None:
         self._held = BufferedState.of(state)
-
-    def _fork(self) -> Self:
-        made = super()._fork()
-        made._held = self._held.snapshot()
-        return made
 
     def _append(self, rows: Rows) -> Self:
         """Buffer a batch of checked rows; a large one is counted at once."""

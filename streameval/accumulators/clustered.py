@@ -7,7 +7,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from streameval.accumulators.base import Accumulator, Arrays, merged
+from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import groups_of_clusters
 from streameval.accumulators.grouping import Grouping, with_inner
@@ -126,12 +126,6 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         given = {name: array for name, array in optional.items() if array is not None}
         batch = self._columns(arrays, by, given)
         return self._append_batch(batch, weights, partial)
-
-    @classmethod
-    def _arrays_of(cls, config: ClusteredConfig) -> Arrays:
-        inner, by = config.accumulator, config.by
-        needed = dict.fromkeys((*inner.required, by))
-        return tuple(needed), tuple(name for name in inner.optional if name != by)
 
     def _columns(
         self, arrays: Sequence[Any], by: Any, optional: Mapping[str, Any]

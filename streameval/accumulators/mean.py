@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
 
-from streameval.accumulators.base import Arrays, BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.values import USUAL_BUDGET, MeanConfig
 from streameval.errors import InvalidInputError
@@ -95,10 +95,6 @@ class MeanAccumulator(
         nan: Literal["raise", "skip"] = "raise",
     ) -> None:
         self._configure(locals())
-
-    @classmethod
-    def _arrays_of(cls, config: MeanConfig) -> Arrays:
-        return config.names, cls._optional_arrays
 
     def update(self, value: Any, *rest: Any, sample_weight: Any = None) -> Self:
         """Count one batch, or a single value.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
 import attrs
 import numpy as np
 
-from streameval.accumulators.base import Arrays, BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import (
     flattened,
     read_decided,
@@ -167,11 +167,6 @@ class Paired(
     __slots__ = ()
 
     _arrays = ("y_true", "y_pred_a", "y_pred_b")
-
-    @classmethod
-    def _arrays_of(cls, config: PairedConfig) -> Arrays:
-        names = cls._arrays[1:] if config.is_of_values else cls._arrays
-        return names, cls._optional_arrays
 
     def __init__(
         self,

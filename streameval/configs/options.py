@@ -85,6 +85,10 @@ def help_of(config: Any, name: str) -> str:
     return f"{text}{'; ' if ',' in text else ', '}default {shown}"
 
 
+Arrays = tuple[tuple[str, ...], tuple[str, ...]]
+"""The arrays that an `update` must have, in order, and those that it may have."""
+
+
 class Config(Cached):
     """Every option of an accumulator that changes what is counted; equal ones can merge."""
 
@@ -110,6 +114,11 @@ class Config(Cached):
     def completed(self) -> Self:
         """Check options together, and fill in those that depend on others; for subclasses."""
         return self
+
+    @property
+    def arrays(self) -> Arrays | None:
+        """The arrays of an `update`, where they depend on the options."""
+        return None
 
 
 class OfScores(Config):

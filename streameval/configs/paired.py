@@ -12,7 +12,7 @@ import attrs
 from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
-from streameval.configs.options import Config, PositiveInt, option, option_of, unchecked
+from streameval.configs.options import Arrays, Config, PositiveInt, option, option_of, unchecked
 from streameval.errors import InvalidInputError, Named
 from streameval.exact import Scale
 from streameval.inputs.classes import Classes, Label
@@ -122,6 +122,11 @@ class PairedConfig(Config):
     def is_of_values(self) -> bool:
         """Whether the models have values, and rows have no truth."""
         return any(name in VALUES for name in self.measures)
+
+    @property
+    def arrays(self) -> Arrays | None:
+        """The values of both models, where there is no truth."""
+        return (("y_pred_a", "y_pred_b"), ("sample_weight",)) if self.is_of_values else None
 
     @property
     def decisions(self) -> tuple[str, ...]:

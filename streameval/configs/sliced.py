@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.configs.collection import canonical_name
 from streameval.configs.inner import Inner, OuterConfig
-from streameval.configs.options import option, positive_integer
+from streameval.configs.options import Arrays, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, Words, canonical_value, rank_of
 
@@ -167,6 +167,13 @@ class ClusteredConfig(OuterConfig):
     groups: int = option(
         "The number of groups that clusters are hashed into.", _read_groups, default=64
     )
+
+    @property
+    def arrays(self) -> Arrays:
+        """Those of the accumulator, and the column of the clusters."""
+        inner, by = self.accumulator, self.by
+        needed = dict.fromkeys((*inner.required, by))
+        return tuple(needed), tuple(name for name in inner.optional if name != by)
 
     @cached_property
     def values(self) -> list[int]:

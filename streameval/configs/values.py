@@ -10,7 +10,7 @@ import attrs
 
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import as_names, check_distinct
-from streameval.configs.options import Config, PositiveInt, fraction, option
+from streameval.configs.options import Arrays, Config, PositiveInt, fraction, option
 from streameval.errors import InvalidInputError
 from streameval.inputs.classes import (
     ClassSet,
@@ -100,6 +100,11 @@ class MeanConfig(Config):
     def names(self) -> tuple[str, ...]:
         """The names of the arrays, in order."""
         return ("value",) if self.columns is None else self.columns
+
+    @property
+    def arrays(self) -> Arrays:
+        """The columns, and their weights."""
+        return self.names, ("sample_weight",)
 
     @property
     def n_columns(self) -> int:
