@@ -85,17 +85,17 @@ def _read_rows(config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | Non
     if config.is_open:
         if y_true.ndim > 1 or y_pred.ndim > 1:
             return None
-        truth, prediction, weights = read_observed(y_true, y_pred, weights, config)
-        dictionary = Dictionary(())
-        columns = _encode(truth, prediction, dictionary)
+        observed, dictionary = read_observed(y_true, y_pred, weights, config), Dictionary(())
+        columns = _encode(observed.columns, dictionary)
         fits = ObservedCounts.may_hold(len(dictionary), dictionary.n_characters)
-        return Rows(columns, weights, dictionary) if fits else None
+        return Rows(columns, observed.weights, dictionary) if fits else None
     usual = read_usual(y_true, y_pred, weights, config)
     if usual is not None:
         return usual
     if config.multilabel or y_true.ndim != 1:
         return None
-    return read_decided(y_true, as_vector(y_pred), weights, config).credited
+    rows, _ = read_decided(y_true, as_vector(y_pred), weights, config)
+    return rows
 
 
 def _count_groups(
@@ -399,8 +399,7 @@ class ConfusionAccumulator(
                 return self.update(truth, prediction, sample_weight=weights)
         if self._config.is_open:
             return self._update_observed(y_true, y_pred, sample_weight)
-        decided = read_decided(y_true, y_pred, sample_weight, self._config)
-        rows, known = decided.credited, decided.known
+        rows, known = read_decided(y_true, y_pred, sample_weight, self._config)
         if known is None:
             return self._append(rows)
         weights, (truth, prediction) = rows.unequal_weights, rows.columns
@@ -426,10 +425,10 @@ class ConfusionAccumulator(
 
     def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Count a batch of any labels."""
-        truth, prediction, weights = read_observed(y_true, y_pred, sample_weight, self._config)
-        if not len(truth):
+        rows = read_observed(y_true, y_pred, sample_weight, self._config)
+        if not rows.size:
             return self
-        held, is_text = self._held, truth.dtype == object
+        held, is_text = self._held, rows.columns[0].dtype == object
         dictionary = held.block.dictionary or Dictionary(cast("ObservedCounts", held.state).labels)
         if len(dictionary) and dictionary.are_texts != is_text:
             raise InvalidInputError(
@@ -438,15 +437,15 @@ class ConfusionAccumulator(
                 " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
-        if is_text or len(truth) <= _MAX_OBSERVED:
-            columns = _encode(truth, prediction, dictionary)
+        if is_text or rows.size <= _MAX_OBSERVED:
+            columns = _encode(rows.columns, dictionary)
             if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
-                return self._append(Rows(columns, weights, dictionary))
+                return self._append(Rows(columns, rows.weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
         self._held = BufferedState.of(held.state_by(self._with_rows))
-        observed, codes = observe(np.concatenate([truth, prediction]))
+        observed, codes = observe(np.concatenate(rows.columns))
         truth, prediction = np.split(codes, 2)
-        return self._absorb(ObservedCounts.of(observed, truth, prediction, weights))
+        return self._absorb(ObservedCounts.of(observed, truth, prediction, rows.weights))
 
     def _counts_of(self, rows: Rows) -> ConfusionCounts:
         config, (truth, prediction, *_) = self._config, rows.columns
@@ -514,13 +513,13 @@ def _read_side(value: Any, read: Callable[..., Array], *, name: str) -> Any:
     return read(value, name=name) if coded is None else coded
 
 
-def _encode(truth: Any, prediction: Any, dictionary: Dictionary) -> tuple[Array, ...]:
+def _encode(labels: tuple[Any, ...], dictionary: Dictionary) -> tuple[Array, ...]:
     """Code true and predicted labels by a dictionary, which learns those that are new."""
     code = functools.partial(dictionary.encode, name="y_true")
-    sides = [side for side in map(_coded, (truth, prediction)) if side is not None]
+    sides = [side for side in map(_coded, labels) if side is not None]
     if len(sides) == 2:
         return tuple(side.recoded(code) for side in sides)
-    codes = _codes_of(np.concatenate([truth, prediction]), dictionary)
+    codes = _codes_of(np.concatenate(labels), dictionary)
     return tuple(np.split(codes, 2))
 
 

@@ -12,7 +12,6 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeAlias
 
-import attrs
 import numpy as np
 
 from streameval.accumulators.pending import (
@@ -68,35 +67,19 @@ _SHORT_ROW = 64  # scores
 _BLOCK = 2**17  # scores in a block: with what is made from them they stay in the L2 cache
 
 
-@attrs.frozen(eq=False, repr=False)
-class Decided:
-    """A batch that has been read over a fixed set of classes.
-
-    Parameters
-    ----------
-    rows : Rows
-        The codes of true and predicted classes; or for multilabel, what is present of (n, K).
-    credit : int array, shape (n,), optional
-        The codes of the credit for top-k accuracy; None if hits alone have credit, and full.
-    known : bool array, shape (n, K), optional
-        Which labels of a multilabel batch count; None if all do.
-    """
-
-    rows: Rows
-    credit: Array | None = None
-    known: Mask | None = None
-
-    @property
-    def credited(self) -> Rows:
-        """The rows, with the codes of the credit as a third column if there are any."""
-        rows, credit = self.rows, self.credit
-        return rows if credit is None else Rows((*rows.columns, credit), rows.weights)
-
-
 def read_decided(
     y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
-) -> Decided:
+) -> tuple[Rows, Mask | None]:
     """Read one batch over a fixed set of classes by the general path, all of it or nothing.
+
+    Returns
+    -------
+    rows : Rows
+        The codes of true and predicted classes, and as a third column those of the credit for
+        top-k accuracy, unless hits alone have credit, and full. Or for multilabel, what is present
+        of (n, K).
+    known : bool array, shape (n, K), optional
+        Which labels of a multilabel batch count; None if all do.
 
     Raises
     ------
@@ -110,21 +93,16 @@ def read_decided(
     weights = read_weights(sample_weight, rows=len(labels))
     ignored = is_ignored(labels, config.ignore_label)
     truth = encode(labels, config.fixed_classes, name="y_true", ignored=ignored)
-    prediction, credit = _decide(y_pred, truth, config)
-    if ignored is not None:
-        kept = ~ignored
-        truth, prediction = truth[kept], prediction[kept]
-        credit = None if credit is None else credit[kept]
-        weights = None if weights is None else weights[kept]
-    dtypes = code_dtypes(config.n_classes)
-    codes = (part.astype(dtype) for part, dtype in zip((truth, prediction), dtypes, strict=True))
-    credit = None if credit is None else credit.astype(credit_dtype(config))
-    return Decided(Rows(tuple(codes), weights), credit)
+    decided = _decide(y_pred, truth, config)
+    dtypes = *code_dtypes(config.n_classes), credit_dtype(config)
+    pairs = zip((truth, *decided), dtypes, strict=False)  # there may be no credit
+    rows = Rows(tuple(part.astype(dtype) for part, dtype in pairs), weights)
+    return rows if ignored is None else rows.taken(~ignored), None
 
 
 def _read_multilabel(
     y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
-) -> Decided:
+) -> tuple[Rows, Mask | None]:
     check_matrix(y_true, rows=None, columns=config.n_classes, name="y_true", option="classes")
     check_matrix(
         y_pred, rows=len(y_true), columns=config.n_classes, name="y_pred", option="classes"
@@ -148,12 +126,12 @@ def _read_multilabel(
     known = None if ignored is None else ~ignored
     if weights is not None and weights.ndim == 2:
         known = weights > 0 if known is None else known & (weights > 0)
-    return Decided(Rows((truth, prediction), weights), None, known)
+    return Rows((truth, prediction), weights), known
 
 
 def read_observed(
     y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
-) -> tuple[Array, Array, Array | None]:
+) -> Rows:
     """Read true and predicted labels, and the weights; ignored rows are left out."""
     if config.ignore_label is not None:
         y_true = np.asarray(y_true)
@@ -176,10 +154,8 @@ def read_observed(
         raise InvalidInputError(
             "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
         )
-    if ignored is None:
-        return truth, prediction, weights
-    kept = ~ignored
-    return truth[kept], prediction[kept], None if weights is None else weights[kept]
+    rows = Rows((truth, prediction), weights)
+    return rows if ignored is None else rows.taken(~ignored)
 
 
 def check_labels(y_true: Array) -> None:
@@ -219,7 +195,7 @@ def code_capacity(n_codes: int, columns: int) -> int:
     return min(max(_MIN_CAPACITY, n_codes**2 // 4), _MAX_CAPACITY)
 
 
-def _decide(y_pred: Array, truth: Ints, config: ConfusionConfig) -> tuple[Ints, Array | None]:
+def _decide(y_pred: Array, truth: Ints, config: ConfusionConfig) -> tuple[Array, ...]:
     """Decide the predicted class of each row over a fixed set of classes.
 
     Parameters
@@ -237,11 +213,11 @@ def _decide(y_pred: Array, truth: Ints, config: ConfusionConfig) -> tuple[Ints, 
         The codes of the credit for top-k accuracy; None if hits alone have credit, and full.
     """
     if not _holds_scores(y_pred, config):
-        return _decide_by_label(y_pred, len(truth), config), None
+        return (_decide_by_label(y_pred, len(truth), config),)
     if config.is_binary:
         if config.has_default_threshold and are_pairs(y_pred):
-            return first_highest(_score_rows(y_pred, len(truth), config))[0], None
-        return _decide_by_threshold(y_pred, len(truth), config), None
+            return (first_highest(_score_rows(y_pred, len(truth), config))[0],)
+        return (_decide_by_threshold(y_pred, len(truth), config),)
     return highest_scores(_score_rows(y_pred, len(truth), config), truth, config.top_k)
 
 
@@ -285,19 +261,19 @@ def _decide_by_label(y_pred: Array, rows: int, config: ConfusionConfig) -> Ints:
 
 def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> Ints:
     if are_pairs(y_pred):
-        y_pred = positive_scores(
-            y_pred,
-            sum_tolerance(y_pred, y_pred),
-            scale="probability" if config.takes_probabilities else "real",
-            name="y_pred",
-            positive=config.positive_position,
-        )
+        y_pred = score_of_pairs(y_pred, config)
     remedy: tuple[object, ...] = ()
     if y_pred.ndim == 2:
         remedy = (Named("classes", f"{y_pred.shape[1]}"), " takes a score of each class.")
     check_vector(y_pred, rows=rows, name="y_pred", remedy=remedy)
     positive = _at_threshold(y_pred, config)
     return np.asarray(positive == bool(config.positive_position), dtype=np.int64)
+
+
+def score_of_pairs(y_pred: Array, config: ConfusionConfig) -> Array:
+    """Read the scores of two classes as that of the positive one."""
+    tolerance, positive = sum_tolerance(y_pred, y_pred), config.positive_position
+    return positive_scores(y_pred, tolerance, scale=config.scale, name="y_pred", positive=positive)
 
 
 def _at_threshold(y_pred: Array, config: ConfusionConfig) -> Mask:

@@ -16,6 +16,7 @@ from streameval.accumulators.decisions import (
     read_decided,
     read_observed,
     read_usual,
+    score_of_pairs,
 )
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.configs.paired import PairedConfig, pairs_of
@@ -37,7 +38,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.classes import Classes, Label
 from streameval.inputs.labels import in_class_order, is_ignored
-from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
+from streameval.inputs.row_scores import are_pairs
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.paired import (
     LARGEST_NUMBER,
@@ -307,10 +308,10 @@ class Paired(
                 return self.update(items, a, b, sample_weight=weights_a)
         if self._config.measures:
             return self._append(self._measured(truth, a, b, weights))
-        right_a, kept_weights = self._read("y_pred_a", self._is_right, truth, a, weights)
-        right_b, _ = self._read("y_pred_b", self._is_right, truth, b, weights)
-        codes = 2 * right_a.view(np.uint8) + right_b.view(np.uint8)
-        return self._append(Rows((codes,), kept_weights))
+        rows = self._read("y_pred_a", self._is_right, truth, a, weights)
+        rows_b = self._read("y_pred_b", self._is_right, truth, b, weights)
+        codes = 2 * rows.columns[0].view(np.uint8) + rows_b.columns[0].view(np.uint8)
+        return self._append(Rows((codes,), rows.weights))
 
     def compute(self) -> PairedResult:
         """Compute the accuracies and tests.
@@ -350,8 +351,8 @@ class Paired(
         """Read the outcome of each row, its class and decisions, scores, and losses."""
         rows, score_a = self._read("y_pred_a", self._decide, truth, a, sample_weight)
         rows_b, score_b = self._read("y_pred_b", self._decide, truth, b, sample_weight)
-        true_class, class_a = rows.columns
-        _, class_b = rows_b.columns
+        true_class, class_a = rows.columns[:2]
+        class_b = rows_b.columns[1]
         outcome = 2 * (true_class == class_a).view(np.uint8) + (true_class == class_b)
         codes = (true_class, class_a, class_b) if self._config.decisions else ()
         if not self._config.needs_scores:
@@ -399,40 +400,29 @@ class Paired(
     def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
         """Read classes, decisions and scores; rows that do not count are left out."""
         config = self._config.labels
-        rows = read_decided(truth, prediction, sample_weight, config).rows
+        rows, _ = read_decided(truth, prediction, sample_weight, config)
         if not self._config.needs_scores:
             return rows, _NO_SCORES
         ignored = is_ignored(as_labels(truth, name="y_true"), config.ignore_label)
         if are_pairs(prediction):
-            scores = positive_scores(
-                prediction,
-                sum_tolerance(prediction, prediction),
-                scale=self._config.scale,
-                name="y_pred",
-                positive=config.positive_position,
-            )
+            scores = score_of_pairs(prediction, config)
         else:
             scores = as_scores(prediction, name="y_pred")
         return rows, scores if ignored is None else scores[~ignored]
 
-    def _is_right(
-        self, truth: Array, prediction: Array, sample_weight: Any
-    ) -> tuple[Mask, Array | None]:
-        """Return which rows a prediction gets right, and their weights, without ignored rows."""
-        config = self._config.labels
-        usual = read_usual(truth, prediction, sample_weight, config)
-        if usual is not None:
-            return _are_equal(*usual.columns), usual.weights
-        if config.is_open:
-            *labels, weights = read_observed(truth, prediction, sample_weight, config)
-            return _are_equal(*labels), weights
-        decided = read_decided(truth, prediction, sample_weight, config)
-        rows, known = decided.rows, decided.known
+    def _is_right(self, truth: Array, prediction: Array, sample_weight: Any) -> Rows:
+        """Tell which rows a prediction gets right; ignored rows are left out."""
+        config, known = self._config.labels, None
+        rows = read_usual(truth, prediction, sample_weight, config)
+        if rows is None and config.is_open:
+            rows = read_observed(truth, prediction, sample_weight, config)
+        elif rows is None:
+            rows, known = read_decided(truth, prediction, sample_weight, config)
+        labels = rows.columns[:2]
         if known is None:
-            return _are_equal(*rows.columns), rows.weights
-        kept = known.any(axis=1)
-        right = ((rows.columns[0] == rows.columns[1]) | ~known).all(axis=1)
-        return right[kept], None if rows.weights is None else rows.weights[kept]
+            return Rows((_are_equal(*labels),), rows.weights)
+        right = ((labels[0] == labels[1]) | ~known).all(axis=1)
+        return Rows((right,), rows.weights).taken(known.any(axis=1))
 
     def _with_rows(self, state: PairedState, rows: Rows) -> PairedState:
         return self._sum(state, self._counted(rows))

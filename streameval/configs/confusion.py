@@ -141,9 +141,14 @@ class ConfusionConfig(Config):
         return self.scores is None and self.threshold == 0.5
 
     @property
+    def scale(self) -> Scale:
+        """What the scores to compare with the threshold are."""
+        return self.scores or self._implied_scale
+
+    @property
     def takes_probabilities(self) -> bool:
-        """Whether scores to compare with the threshold must lie in [0, 1]."""
-        return (self.scores or self._implied_scale) == "probability"
+        """Whether these scores must lie in [0, 1]."""
+        return self.scale == "probability"
 
     @property
     def score_range(self) -> tuple[float, float]:

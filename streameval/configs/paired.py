@@ -146,7 +146,7 @@ class PairedConfig(Config):
     @property
     def scale(self) -> Scale:
         """What the scores are."""
-        return "probability" if self.labels.takes_probabilities else "real"
+        return self.labels.scale
 
     def completed(self) -> Self:
         """Check that the measures fit the other options."""
