@@ -6,7 +6,7 @@ If something does not fit, the result is None, and the caller reads the table an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import attrs
 import numpy as np
@@ -35,7 +35,7 @@ class PlainRows:
     Parameters
     ----------
     data : bytes
-        The rows, each with its newline, without quotes; zeros stand for delimiters in cells.
+        The rows, each with its newline; quotes are around whole cells.
     n_columns : int
         The number of cells that every row should have.
     delimiter : bytes
@@ -57,9 +57,8 @@ class PlainRows:
         if data == b"\n" or not is_simple or not is_utf8(data):
             return None
         separator = delimiter.encode()
-        if b'"' in data:
-            unquoted = _unquoted(data, separator[0]) if n_columns > 1 else None
-            return None if unquoted is None else cls(unquoted, n_columns, separator)
+        if _QUOTE in data and (n_columns == 1 or _quoted(data, separator[0]) is None):
+            return None
         return cls(data, n_columns, separator)
 
     def __len__(self) -> int:
@@ -88,7 +87,7 @@ class PlainRows:
         for field, at in fields.items():
             column = table.column(str(at)).combine_chunks()
             is_number = _is_number(at, fields)
-            array = _numbers(column, field) if is_number else self._coded(column, field)
+            array = _numbers(column, field) if is_number else _coded(column, field)
             if array is None:
                 return None
             arrays[field] = array
@@ -112,7 +111,8 @@ class PlainRows:
                     column_names=list(map(str, range(self._n_columns))),
                 ),
                 parse_options=csv.ParseOptions(
-                    delimiter=self._delimiter.decode(), quote_char=False
+                    delimiter=self._delimiter.decode(),
+                    quote_char='"' if _QUOTE in self._data else False,
                 ),
                 convert_options=csv.ConvertOptions(
                     column_types=types,
@@ -125,10 +125,13 @@ class PlainRows:
             return None
 
     def split(self, fields: Mapping[Field, int]) -> dict[Field, Sequence[Any] | Array] | None:
-        """Read columns with NumPy, or return None if a row has more or fewer cells.
+        """Read columns with NumPy; None if a row has more or fewer cells, or a cell several lines.
 
         Python reads the cells that NumPy cannot.
         """
+        if _QUOTE in self._data:
+            data = _unquoted(self._data, self._delimiter[0])
+            return None if data is None else attrs.evolve(self, data=data).split(fields)
         array = np.frombuffer(self._data, dtype=np.uint8)
         cuts = np.flatnonzero((array == _NEWLINE) | (array == self._delimiter[0]))
         cuts = np.concatenate([[-1], cuts])
@@ -178,12 +181,6 @@ class PlainRows:
         cells = [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
         return self._shown(cells if is_ascii else [cell.decode() for cell in cells])
 
-    def _coded(self, column: Any, field: Field) -> Array | None:
-        """Convert each distinct text of pyarrow's to a value once."""
-        texts = self._shown(column.dictionary.to_pylist())
-        distinct = field[1].whole(field[1].from_text(texts))
-        return None if distinct is None else distinct[array_of(column.indices)]
-
     def _shown(self, texts: list[str]) -> list[str]:
         """Put delimiters back into cells that were quoted."""
         if _HIDDEN not in self._data:
@@ -192,8 +189,8 @@ class PlainRows:
         return [text.replace(hidden, delimiter) for text in texts]
 
 
-def _unquoted(data: bytes, delimiter: int) -> bytes | None:
-    """Drop the quotes around whole cells; None if there are others, or a cell has several lines."""
+def _quoted(data: bytes, delimiter: int) -> tuple[Indices, Indices] | None:
+    """Find the starts and ends of what is quoted; None if quotes are not around whole cells."""
     array = np.frombuffer(data, dtype=np.uint8)
     quotes = np.flatnonzero(array == _QUOTE)
     starts, ends = quotes[::2] + 1, quotes[1::2]
@@ -201,9 +198,14 @@ def _unquoted(data: bytes, delimiter: int) -> bytes | None:
         return None
     # A quote that opens the first cell follows the last newline, which has the index -1.
     around = array[np.concatenate([starts - 2, ends + 1])]
-    if not np.all((around == delimiter) | (around == _NEWLINE)):
-        return None
-    hidden = []
+    are_whole = np.all((around == delimiter) | (around == _NEWLINE))
+    return (starts, ends) if are_whole else None
+
+
+def _unquoted(data: bytes, delimiter: int) -> bytes | None:
+    """Drop the quotes around whole cells; None if a cell has several lines."""
+    array, hidden = np.frombuffer(data, dtype=np.uint8), []
+    starts, ends = cast("tuple[Indices, Indices]", _quoted(data, delimiter))
     for _ in range(_SHORT_CELL):  # one byte of each cell at a time: these are few of all bytes
         is_left = starts < ends
         starts, ends = starts[is_left], ends[is_left]
@@ -229,6 +231,12 @@ def _is_number(at: int, fields: Mapping[Field, int]) -> bool:
     """Tell whether a column holds only numbers."""
     types = [field_type for (_, field_type), position in fields.items() if position == at]
     return all(isinstance(field_type, Numbers) for field_type in types)
+
+
+def _coded(column: Any, field: Field) -> Array | None:
+    """Convert each distinct text of pyarrow's to a value once."""
+    distinct = field[1].whole(field[1].from_text(column.dictionary.to_pylist()))
+    return None if distinct is None else distinct[array_of(column.indices)]
 
 
 def _numbers(column: Any, field: Field) -> Array | None:

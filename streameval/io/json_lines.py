@@ -15,7 +15,7 @@ import attrs
 
 from streameval.errors import BadDataError
 from streameval.inputs.paths import find, is_path
-from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
+from streameval.io.blocks import Fault, Parsed, assemble, fields_of
 from streameval.io.columns import Argument
 from streameval.io.errors import shown
 from streameval.io.json_structs import StructReader, Utf8Lines, struct_reader
@@ -93,8 +93,9 @@ class JsonBlock:
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that have them."""
-        values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns, where)}
-        reader = struct_reader(tuple(dict.fromkeys(name for name, _ in values)))
+        fields = fields_of(columns, where)
+        found: dict[str, list[Any]] = {name: [] for name, _ in fields}
+        reader = struct_reader(tuple(found))
         lines = None if reader is None else Utf8Lines.of(self.data)
         read, values_of = (
             (self._pieces(), _values)
@@ -103,12 +104,13 @@ class JsonBlock:
         )
         numbered: list[Sequence[int]] = []
         faults: list[Fault] = []
-        for numbers, rows, found in read:
+        for numbers, rows, bad in read:
             numbered.append(numbers)
-            faults += found
+            faults += bad
             # Lists by column: a list for each row would keep the garbage collector busy.
-            for (name, _), items in values.items():
+            for name, items in found.items():
                 items.extend(values_of(rows, name))
+        values = {field: found[field[0]] for field in fields}
         row_ids = _joined(numbered)
         return assemble(columns, values, row_ids, faults, where)
 

@@ -15,7 +15,7 @@ from streameval.io.recognition import check_is_text
 from streameval.io.streams import ByteStream
 
 PIECE_BYTES = 2**20
-_NEWLINE = b"\n"[0]
+_NEWLINE, _QUOTE = b'\n"'
 LONGEST_LINE = 2**26
 LONGEST_BINARY = 2**22
 BYTE_ORDER_MARK = codecs.BOM_UTF8
@@ -83,7 +83,7 @@ class RowEnds:
     def last(self, chunk: bytes) -> int:
         """Return the position after the last newline outside quotes."""
         if b'"' in chunk:  # if there is none, twenty times as fast as counting
-            self._inside ^= _is_odd(chunk.count(b'"'))
+            self._inside ^= _is_odd(_n_of(_QUOTE, chunk))
         inside = self._inside
         end = len(chunk)
         while cut := chunk.rfind(b"\n", 0, end) + 1:
@@ -138,8 +138,13 @@ def check_length(size: int, latest: bytes, ends: Ends, source: str, line: int) -
 
 
 def n_newlines(data: bytes) -> int:
-    """Count newlines; if they are frequent, in a fifth of the time of `bytes.count`."""
-    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == _NEWLINE))
+    """Count newlines."""
+    return _n_of(_NEWLINE, data)
+
+
+def _n_of(byte: int, data: bytes) -> int:
+    """Count a byte; if it is frequent, in a fifth of the time of `bytes.count`."""
+    return int(np.count_nonzero(np.frombuffer(data, np.uint8) == byte))
 
 
 def text_of(data: bytes) -> str:

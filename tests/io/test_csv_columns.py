@@ -52,6 +52,11 @@ def row(number):
     return ",".join(cells).encode()
 
 
+def quoted(line, share, draw):
+    """Quote a share of the cells."""
+    return b",".join(b'"%b"' % cell if draw.random() < share else cell for cell in line.split(b","))
+
+
 @pytest.fixture(params=["arrow", "words", "cells"])
 def reader(request, monkeypatch):
     """Read small tables by pyarrow, by NumPy, or cell by cell."""
@@ -76,8 +81,10 @@ def both(table, columns, where=None):
 def check_mutated_rows(n_rows, seed):
     draw = random.Random(seed)
     for _ in range(n_rows):
-        rows = [row(draw.randrange(100)) for _ in range(draw.randint(0, 5))]
-        rows.insert(draw.randint(0, len(rows)), mutated(row(draw.randrange(100)), TOKENS, draw))
+        share = draw.choice((0, 0, 0.5, 1))
+        rows = [quoted(row(draw.randrange(100)), share, draw) for _ in range(draw.randint(1, 6))]
+        at = draw.randrange(len(rows))
+        rows[at] = mutated(rows[at], TOKENS, draw)
         data = draw.choice((b"\n", b"\n", b"\r\n")).join(rows) + draw.choice((b"", b"\n"))
         for columns in COLUMN_SETS.values():
             fast, slow = both(block(data), columns, draw.choice((None, None, WHERE)))
@@ -162,7 +169,8 @@ def test_quoted_cells_are_read_by_column_if_each_is_whole_and_of_one_line(cell, 
     columns = [INTEGERS, Argument("by", ("w",), Texts())]
     fast, slow = both(block(data, ("t", "w")), columns)
     assert fast == slow
-    assert (PlainRows.of(data, 2, ",") is not None) == has_columns
+    rows = PlainRows.of(data, 2, ",")
+    assert (rows is not None and rows.split({}) is not None) == has_columns
 
 
 @pytest.mark.usefixtures("reader")
