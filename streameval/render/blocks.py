@@ -6,13 +6,13 @@ type side by side: their pictures have equal titles.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from streameval.exact.array_types import Array, Floats, Ints
-from streameval.metrics.bounded import Interval
+from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.table import Reading
 
 MAX_DRAWN = 8
@@ -88,10 +88,11 @@ class ByClass(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """A confusion matrix, rows truth and columns prediction."""
+    """A confusion matrix, rows truth and columns prediction; the title sums it up."""
 
     labels: Sequence[Any]
     counts: Array
+    title: str = ""
 
     def row_shares(self) -> Floats:
         """Divide each row by its total; empty rows stay zeros."""
@@ -198,6 +199,8 @@ class Reliability(NamedTuple):
         Whether the examples of a bin are independent, so that Wilson's interval is of them.
     across, up : str
         What the axes are: predictions and labels.
+    title : str
+        Of the picture by itself.
     """
 
     predicted: Floats
@@ -207,6 +210,7 @@ class Reliability(NamedTuple):
     are_draws: bool
     across: str
     up: str
+    title: str
 
     @property
     def top(self) -> float:
@@ -233,18 +237,44 @@ class ScoreShares(NamedTuple):
 
 
 class Spread(NamedTuple):
-    """The AUCs of the groups where they are defined, and their mean."""
+    """The AUCs of the groups where they are defined, and their mean.
+
+    Parameters
+    ----------
+    areas : float64 array
+    mean : Bounded
+        The mean, by the weights.
+    weights : float64 array
+        The weight of each group.
+    up : str
+        What the weights are shares of.
+    """
 
     areas: Floats
-    mean: float
+    mean: Bounded
+    weights: Floats
+    up: str
 
 
 class Dots(NamedTuple):
-    """Numbers on one axis, by name, with a common title."""
+    """Numbers on one axis, by name.
+
+    Parameters
+    ----------
+    title : str
+        Above the picture.
+    readings : mapping from name to Reading
+        The numbers.
+    across : str
+        What they are.
+    is_share : callable
+        Tells whether the number of a name lies in [0, 1].
+    """
 
     title: str
-    summary: str
     readings: Mapping[str, Reading]
+    across: str = ""
+    is_share: Callable[[str], bool] = lambda _: False
 
 
 class PanePoint(NamedTuple):
@@ -318,13 +348,27 @@ def _ends(pairs: Sequence[Interval]) -> tuple[Floats, Floats]:
     return ends[:, 0], ends[:, 1]
 
 
+class OverTime(NamedTuple):
+    """A metric over time, of all rows and of slices."""
+
+    metric: str
+    lines: Sequence[TimeLine]
+
+
+class Several(NamedTuple):
+    """The pictures of some of the classes by name, in one, and how many classes there are."""
+
+    pictures: Mapping[Any, Figure]
+    of: int
+
+
 class Limits(NamedTuple):
     """What limits the numbers, in sentences."""
 
     sentences: tuple[str, ...]
 
 
-Figure = Lines | Reliability | ScoreShares | Spread | Dots | Matrix | Limits
+Figure = Lines | Reliability | ScoreShares | Spread | Dots | Matrix | OverTime | Several | Limits
 
 
 class PageContent(NamedTuple):

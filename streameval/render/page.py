@@ -271,7 +271,7 @@ class _Section:
         spoken = self._summary(name, [math.nan if cell is None else cell.value for cell in cells])
         first_rows = f"The first {MAX_ROWS}. " if len(rows) > MAX_ROWS else ""
         said = f"{first_rows}{self._interval_note(rows)}".strip()
-        image = pictures.dots(rows, blocks[0].summary, spoken)
+        image = pictures.dots(rows, f"{blocks[0].title} of the measures", spoken)
         return [_figure(blocks[0].title, image, said)]
 
     def _class_dots(self, column: str, blocks: Sequence[ByClass], order: Sequence[Any]) -> Html:

@@ -3,25 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, cast
 
+import attrs
 import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Floats
-from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.render.blocks import MAX_DRAWN, Lines, Matrix, Reliability, ScoreShares, TimeLine
+from streameval.render.blocks import (
+    MAX_DRAWN,
+    Dots,
+    Figure,
+    Lines,
+    Matrix,
+    OverTime,
+    Reliability,
+    ScoreShares,
+    Several,
+    Spread,
+    TimeLine,
+)
 from streameval.render.text import brief, chance_title, shorten
 
 if TYPE_CHECKING:
+    from matplotlib import figure
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 _APART = 0.12  # the offset between several rankings in one row
 _BAR = "lightsteelblue"
+_BINS = 20  # of the areas of groups
 _MAX_NAMED = 60
 _ROOMY = 12  # classes of a matrix in a figure of the default size
 _MIN_POINTS = 4.5
@@ -49,17 +62,47 @@ def axes_on(ax: Axes | None, side: float | None = None) -> Axes:
     return pyplot.subplots(layout="constrained", figsize=size)[1]
 
 
-def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Axes:
+@attrs.frozen(eq=False, repr=False)
+class PlotRequest:
+    """What `plot` was called with, of which each picture reads what it needs."""
+
+    ax: Axes | None
+    kind: Any = None
+    label: str | None = None
+    level: float = 0.95
+    max_classes: int = 10
+    normalize: bool = True
+
+
+def draw(figure: Figure, request: PlotRequest) -> Axes:
+    """Draw a picture, on the axes and under the name that were requested."""
+    return _PAINTERS[type(figure)](figure, request)
+
+
+def _several(block: Several, request: PlotRequest) -> Axes:
+    """Draw pictures of classes on the same axes."""
+    axes, label = axes_on(request.ax), request.label
+    for of, one in block.pictures.items():
+        shown = _literal(shorten(of, 20))
+        name = shown if label is None else f"{label} {shown}"
+        draw(one, attrs.evolve(request, ax=axes, label=name))
+    if len(block.pictures) < block.of:
+        axes.set_title(f"{axes.get_title()}, {len(block.pictures)} of {block.of} classes")
+    return axes
+
+
+def _matrix(block: Matrix, request: PlotRequest) -> Axes:
     """Draw a matrix with names and counts where they fit, coloured by count or share of a row."""
-    n_classes = len(block.labels)
+    n_classes, normalize = len(block.labels), request.normalize
     side = 2.0 + 0.3 * min(n_classes, _MAX_NAMED) if n_classes > _ROOMY else None
-    axes: Axes = axes_on(ax, side)
+    axes = axes_on(request.ax, side)
     shades = block.row_shares() if normalize else block.counts
     if shades.size:
         image = axes.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
         scale = "share of the true class" if normalize else "examples"
         axes.figure.colorbar(image, ax=axes, label=scale)
-    axes.set(xlabel="prediction", ylabel="truth", title=f"Confusion matrix, {title}")
+    title = ", ".join(filter(None, ["Confusion matrix", request.label, block.title]))
+    axes.set(xlabel="prediction", ylabel="truth", title=title)
     if n_classes <= _MAX_NAMED:
         darkest = 1.0 if normalize else max(shades.max(initial=0.0), 1e-300)
         _write_cells(axes, block, shades / darkest)
@@ -89,12 +132,12 @@ def _literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
+def _lines(block: Lines, request: PlotRequest) -> Axes:
     """Draw the line of one state with its band; with a label, as one of several."""
     curves, (curve, area) = block.curves, block.lines[""]
     if curve is None:
         raise InvalidInputError("needs examples of both classes", argument="plot")
-    axes = axes_on(ax)
+    axes, label = axes_on(request.ax), request.label
     several = axes.has_data()
     name = f"{curves.area} {area:.4f}" if curves.area else ""
     if label is not None:
@@ -120,42 +163,31 @@ def lines(block: Lines, ax: Axes | None, *, label: str | None) -> Axes:
     return axes
 
 
-def reliability(
-    diagram: Reliability,
-    ax: Axes | None,
-    *,
-    title: str,
-    label: str | None,
-    bars: Mapping[str, Any],
-    line: str | None = None,
-) -> Axes:
-    """Draw observed over predicted values.
-
-    `bars` sets the look of the bars of a single diagram, and `line` the name of the line.
-    """
-    axes = axes_on(ax)
+def _reliability(diagram: Reliability, request: PlotRequest) -> Axes:
+    """Draw observed over predicted values; of one diagram, also how many examples bins have."""
+    axes, label = axes_on(request.ax), request.label
     top = diagram.top if label is None else max(diagram.top, axes.get_xlim()[1] * axes.has_data())
     if label is None:
         if diagram.share is not None:
             edges = np.linspace(0.0, 1.0, len(diagram.share) + 1)
-            axes.stairs(diagram.share, edges, fill=True, color=_BAR, **bars)
+            name = "share of the examples"
+            axes.stairs(diagram.share, edges, fill=True, color=_BAR, alpha=0.6, label=name)
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
         counted = zip(diagram.predicted, diagram.observed, diagram.weight, strict=True)
         for x, y, weight in counted if diagram.share is not None else ():
             look: dict[str, Any] = {"fontsize": 8, "color": "dimgrey", "rotation": 90}
             look |= {"ha": "right", "va": "bottom", "textcoords": "offset points"}
             axes.annotate(brief(weight), (x, y), (-1, 5), **look)
-    axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or line)
+    axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or "observed")
     across, up = diagram.across.lower(), diagram.up.lower()
-    axes.set(xlim=(0, top), ylim=(0, 1.08 * top), xlabel=across, ylabel=up, title=title)
-    if label is not None:
-        axes.legend(loc="upper left")
+    axes.set(xlim=(0, top), ylim=(0, 1.08 * top), xlabel=across, ylabel=up, title=diagram.title)
+    axes.legend(loc="upper left")
     return axes
 
 
-def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
+def _scores(shares: ScoreShares, request: PlotRequest) -> Axes:
     """Draw the scores of both classes."""
-    axes = axes_on(ax)
+    axes, label = axes_on(request.ax), request.label
     for share, name in ((shares.positives, "positives"), (shares.negatives, "negatives")):
         axes.stairs(share, shares.edges, label=name if label is None else f"{label}: {name}")
     axes.set(xlabel="score", ylabel="share of the class", title="Scores by class")
@@ -163,47 +195,31 @@ def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
     return axes
 
 
-def spread(
-    bars: tuple[Floats, Floats],
-    mean: Bounded,
-    ax: Axes | None,
-    *,
-    up: str,
-    title: str,
-    label: str | None,
-) -> Axes:
-    """Draw how the AUCs of groups are spread, given bars and their edges, and their mean."""
-    axes = axes_on(ax)
-    of_one = label is None
-    steps = axes.stairs(*bars, fill=of_one, alpha=0.6 if of_one else 1.0, label=label)
+def _spread(block: Spread, request: PlotRequest) -> Axes:
+    """Draw how the AUCs of groups are spread, by weight, and their mean."""
+    axes, label, mean = axes_on(request.ax), request.label, block.mean
+    weights, of_one = block.weights / block.weights.sum(), label is None
+    shares, edges = np.histogram(block.areas, _BINS, (0.0, 1.0), weights=weights)
+    steps = axes.stairs(shares, edges, fill=of_one, alpha=0.6 if of_one else 1.0, label=label)
     colour = steps.get_facecolor() if of_one else steps.get_edgecolor()
     name = f"GAUC {mean:.4f}" if of_one else None
     axes.axvline(mean, linestyle="--", color=colour, alpha=1.0, label=name)
     if not mean.exact:
         band = "the exact GAUC lies here" if of_one else None
         axes.axvspan(mean.low, mean.high, alpha=0.2, linewidth=0, color=colour, label=band)
-    axes.set(xlim=(0, 1), xlabel="AUC within a group", ylabel=up)
-    axes.set_title(title if of_one else "AUC of the groups")
+    axes.set(xlim=(0, 1), xlabel="AUC within a group", ylabel=block.up)
+    axes.set_title(f"{len(block.areas):,} groups" if of_one else "AUC of the groups")
     axes.legend()
     return axes
 
 
-def dots(
-    readings: Mapping[str, Reading],
-    ax: Axes | None,
-    *,
-    across: str,
-    title: str,
-    label: str | None,
-    is_share: Callable[[str], bool] = lambda _: False,
-) -> Axes:
+def _dots(block: Dots, request: PlotRequest) -> Axes:
     """Draw a line for each number: a dot, whiskers for the sampling and a bar for the certified.
 
-    Arrows to the edge of the axes are whiskers without a limit.
-    Numbers already on the axes keep their rows; `is_share` tells whether the number of a name
-    lies in [0, 1].
+    Arrows to the edge of the axes are whiskers without a limit. Numbers already on the axes keep
+    their rows.
     """
-    axes = axes_on(ax)
+    axes, label, readings = axes_on(request.ax), request.label, block.readings
     drawn = len(axes.containers)
     names = [tick.get_text() for tick in axes.get_yticklabels()] if drawn else []
     names += [name for name in readings if name not in names]
@@ -211,11 +227,11 @@ def dots(
     _draw_dots(axes, heights, list(readings.values()), label)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5 + drawn * _APART, -0.5)
-    axes.set(xlabel=across, title=title)
+    axes.set(xlabel=block.across, title=block.title)
     ends = [end for one in readings.values() for end in one.ends]
     if min(ends, default=0.0) < 0.0 < max(ends, default=0.0):
         axes.axvline(0.0, color="grey", linewidth=1, linestyle="--")
-    if all(map(is_share, names)):
+    if all(map(block.is_share, names)):
         highest = max((end for one in readings.values() for end in one.ends), default=1.0)
         highest = max(highest, axes.get_xlim()[1] if drawn else 0.0)
         axes.set_xlim(0, 1.02 if highest > 0.5 or highest <= 0.0 else 1.1 * highest)
@@ -255,35 +271,34 @@ def _draw_dots(axes: Axes, heights: Floats, readings: list[Reading], label: str 
             axes.legend()
 
 
-def over_time(figure: Figure, metric: str, lines: Sequence[TimeLine], level: float) -> None:
+def over_time(figure: figure.Figure, block: OverTime, level: float) -> None:
     """Draw lines over time, and below them the share of labelled rows.
 
     Parameters
     ----------
     figure : matplotlib Figure
         The figure to draw in, without axes.
-    metric : str
-        The metric that the lines show.
-    lines : sequence of TimeLine
-        The first has intervals: certified ones as a band, sampling ones as thin vertical lines.
+    block : OverTime
+        The first line has intervals: certified ones as a band, sampling ones as thin vertical
+        lines.
     level : float
         The level of the sampling intervals; 0 draws none.
     """
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
-    time_lines(above, metric, lines, level)
-    edges = np.repeat(np.column_stack(lines[0].edges), 2)
-    coverage = [pane.labelled / pane.rows for pane in lines[0].panes]
+    draw(block, PlotRequest(above, level=level))
+    edges = np.repeat(np.column_stack(block.lines[0].edges), 2)
+    coverage = [pane.labelled / pane.rows for pane in block.lines[0].panes]
     bars = np.outer(coverage, [0, 1, 1, 0]).ravel()  # one shape: thousands take seconds to draw
     below.fill_between(edges, bars, color=_BAR, linewidth=0)
     below.set(ylim=(0, 1), ylabel="labelled")
 
 
-def time_lines(ax: Axes | None, metric: str, lines: Sequence[TimeLine], level: float) -> Axes:
+def _over_time(block: OverTime, request: PlotRequest) -> Axes:
     """Draw lines over time on some axes; the first has intervals."""
-    axes = axes_on(ax)
-    first, *others = lines
+    axes, metric = axes_on(request.ax), block.metric
+    first, *others = block.lines
     (drawn,) = axes.plot(first.middles, first.values, marker="o", markersize=3, label=first.name)
-    _add_intervals(axes, first, drawn.get_color(), level)
+    _add_intervals(axes, first, drawn.get_color(), request.level)
     for line in others[: MAX_DRAWN - 1]:
         axes.plot(line.middles, line.values, marker="o", markersize=2, linewidth=1, label=line.name)
     axes.set(ylabel=metric, title=f"{metric} over time")
@@ -316,3 +331,15 @@ def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:
     if level and not np.isnan(bottom).all():
         title = chance_title(level)
         ax.vlines(line.middles, bottom, top, color=colour, linewidth=1, alpha=0.6, label=title)
+
+
+_PAINTERS: dict[type[Any], Callable[[Any, PlotRequest], Axes]] = {
+    Lines: _lines,
+    Reliability: _reliability,
+    ScoreShares: _scores,
+    Matrix: _matrix,
+    Spread: _spread,
+    Dots: _dots,
+    OverTime: _over_time,
+    Several: _several,
+}

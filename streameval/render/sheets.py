@@ -1,20 +1,20 @@
-"""Sheets: sentences and tables of text, for terminals, files, Markdown, LaTeX and notebooks.
+"""Sheets: sentences and tables of text, for terminals, files, Markdown and LaTeX.
 
-Results and commands fill a sheet; this module alone decides its layout.
+Results and commands fill a sheet; this module and `render.tables`, for HTML, decide its layout.
 """
 
 from __future__ import annotations
 
-import html
 import math
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import attrs
 
 from streameval.metrics.table import Reading
+from streameval.render.blocks import Matrix
 from streameval.render.text import (
     WIDTH,
     chance_title,
@@ -27,12 +27,6 @@ from streameval.render.text import (
     widths_of,
 )
 
-if TYPE_CHECKING:
-    from streameval.render.blocks import Matrix
-
-_MAX_CELLS = 20  # of a matrix
-_CELL = "text-align:right;padding:2px 8px;"
-_WIDE = "<div style='overflow-x:auto'>{}</div>"  # a wide table scrolls, and the notebook does not
 _GAP = "  "
 _SHORTEST_NAME = 8
 _NOMINAL_NAME = 32
@@ -194,8 +188,14 @@ class Section:
     parts: Sequence[Part]
 
 
-Part = str | Grid | Section
+Part = str | Grid | Section | Matrix
+"""A matrix is shown in notebooks and pages only."""
 Sheet = Sequence[Part]
+
+
+def _written(sheet: Sheet) -> Iterator[str | Grid | Section]:
+    """Yield what text can show."""
+    yield from (part for part in sheet if part and not isinstance(part, Matrix))
 
 
 def sheet_text(sheet: Sheet, width: int | None = WIDTH, paint: Paint | None = None) -> str:
@@ -203,19 +203,19 @@ def sheet_text(sheet: Sheet, width: int | None = WIDTH, paint: Paint | None = No
 
     Parameters
     ----------
-    sheet : sequence of str, Grid or Section
-        The parts; an empty text is left out.
+    sheet : sequence of str, Grid, Section or Matrix
+        The parts; an empty text and a matrix are left out.
     width : int, optional
         The maximum width of a line, to which names are cut; None never cuts.
     paint : callable, optional
         For a terminal: how marked cells are shown. By default, bars are left out too.
     """
-    return "\n\n".join(_part_text(part, width, paint) for part in sheet if part)
+    return "\n\n".join(_part_text(part, width, paint) for part in _written(sheet))
 
 
 def markdown(sheet: Sheet) -> str:
     """Lay a sheet out as Markdown, for pull requests and wikis."""
-    return "\n\n".join(_part_markdown(part) for part in sheet if part)
+    return "\n\n".join(_part_markdown(part) for part in _written(sheet))
 
 
 def latex(grid: Grid) -> str:
@@ -231,14 +231,15 @@ def latex(grid: Grid) -> str:
 
 def columns_grid(columns: Mapping[str, Sequence[Any]]) -> Grid:
     """Lay out columns of numbers and names; a gap is empty."""
-    return Grid([_column(name, values) for name, values in columns.items()])
+    return Grid([filled_column(name, values) for name, values in columns.items()])
 
 
-def _column(name: str, values: Sequence[Any]) -> SheetColumn:
+def filled_column(name: str, values: Sequence[Any], decimals: int = 6) -> SheetColumn:
+    """Make a column of numbers or names; a gap is empty."""
     held = [value for value in values if value is not None]
     if not all(isinstance(value, (int, float)) for value in held):
         return SheetColumn.of_names(name, ["" if value is None else value for value in values])
-    written = iter(numbers(held))
+    written = iter(numbers(held, decimals))
     return SheetColumn([name, *("" if value is None else next(written) for value in values)])
 
 
@@ -263,7 +264,7 @@ def reading_grid(
     return Grid([SheetColumn.of_names("metric", readings, by_end=True)], groups, caption)
 
 
-def _part_text(part: Part, width: int | None, paint: Paint | None) -> str:
+def _part_text(part: str | Grid | Section, width: int | None, paint: Paint | None) -> str:
     if isinstance(part, str):
         return printable_lines(part if "\n" in part else _wrapped(part))
     if isinstance(part, Section):
@@ -319,7 +320,7 @@ def _lines(columns: Sequence[SheetColumn], width: int | None, paint: Paint | Non
     return [_GAP.join(cells).rstrip() for cells in zip(*padded, strict=True)]
 
 
-def _part_markdown(part: Part) -> str:
+def _part_markdown(part: str | Grid | Section) -> str:
     if isinstance(part, str):
         return "\n".join(f"{line}  " for line in map(_escaped, part.split("\n"))).rstrip()
     if isinstance(part, Section):
@@ -338,58 +339,3 @@ def _part_markdown(part: Part) -> str:
 
 def _escaped(text: str) -> str:
     return _MARKS.sub(r"\\\g<0>", printable(text))
-
-
-def table_html(
-    rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), caption: str = ""
-) -> str:
-    """Lay out rows, each with a name and cells."""
-    top = f"<caption>{html.escape(caption)}</caption>" if caption else ""
-    if head:
-        cells = "".join(f"<th style='{_CELL}'>{html.escape(text)}</th>" for text in head[1:])
-        top += f"<tr>{_name_html(head[0])}{cells}</tr>"
-    lines = (
-        f"<tr>{_name_html(name)}{''.join(map(_cell_html, cells))}</tr>" for name, *cells in rows
-    )
-    return _WIDE.format(f"<table>{top}{''.join(lines)}</table>")
-
-
-def sheet_html(parts: Sheet) -> str:
-    """Lay out the tables and sentences of a sheet."""
-    return f"<div>{''.join(_part_html(one) for one in parts if one)}</div>"
-
-
-def _part_html(part: Part) -> str:
-    if isinstance(part, Section):
-        return f"<h4>{html.escape(part.title)}</h4>{sheet_html(part.parts)}"
-    if not isinstance(part, Grid):
-        return f"<p>{html.escape(str(part))}</p>"
-    head, *rows = zip(*(column.cells for column in part.held), strict=True)
-    said = f"<p>{html.escape(part.caption)}</p>" if part.caption else ""
-    return table_html(rows, head=head) + said
-
-
-def matrix_html(matrix: Matrix) -> str:
-    """Lay out the first rows and columns of a matrix with shaded cells."""
-    counts, size = matrix.counts, min(len(matrix.counts), _MAX_CELLS)
-    labels = [html.escape(shorten(label)) for label in matrix.labels[:size]]
-    head = "".join(f"<th style='{_CELL}'>{label}</th>" for label in labels)
-    shades = matrix.row_shares()
-    rows = "".join(
-        f"<tr><th style='{_CELL}'>{labels[i]}</th>"
-        + "".join(_cell_html(f"{counts[i, j]:,}", float(shades[i, j])) for j in range(size))
-        + "</tr>"
-        for i in range(size)
-    )
-    cut = f"<p>The first {size} of {len(counts)} classes.</p>" if size < len(counts) else ""
-    corner = f"<th style='{_CELL}'>truth \\ prediction</th>"
-    return _WIDE.format(f"<table><tr>{corner}{head}</tr>{rows}</table>") + cut
-
-
-def _name_html(text: str) -> str:
-    return f"<th style='text-align:left'>{html.escape(text)}</th>"
-
-
-def _cell_html(text: str, shade: float = 0.0) -> str:
-    colour = f"background:rgba(31,119,180,{0.6 * shade:.3f});" if shade else ""
-    return f"<td style='{_CELL}{colour}'>{html.escape(text)}</td>"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import repeat
 from typing import Any, Literal
 
@@ -26,13 +28,15 @@ from streameval.render.markup import (
     percent,
     share,
 )
-from streameval.render.sheets import Grid, Section, Sheet
+from streameval.render.sheets import Grid, Part, Section, Sheet
 from streameval.render.text import chance_title, common_decimals
 
 MAX_CLASSES = 30
 """How many classes have a line in a table."""
 MAX_CELLS = 40
 """The maximum number of classes of a matrix that is shown cell by cell."""
+MAX_IN_SHEET = 20
+"""How many of them a sheet shows."""
 MAX_BESIDE = 2
 """How many results have columns side by side; each of more has a row."""
 
@@ -55,6 +59,17 @@ _MAX_ACROSS = 8  # metrics that fit a screen, with their intervals
 _NAME_WIDTH = 20  # characters beside and above a matrix
 _LONGEST_UPRIGHT = 4
 _SPACIOUS = 4  # up to this many classes, shares fit beside the counts
+
+_CLASS = re.compile(r'(<[^>]*) class="([^"]*)"')
+_NAME = re.compile(r' scope="(row|col)">')
+_STYLES = {
+    "scroll": "overflow-x:auto",
+    "number": "text-align:right",
+    "hit": "--of:42 99 212",
+    "miss": "--of:194 65 12",
+    **{f"h{n}": f"background:rgb(var(--of) / {0.06 * n:.2f})" for n in range(1, _SHADES + 1)},
+}
+"""What the classes of tables look like in a notebook."""
 
 _UNDEFINED = (
     "\N{EN DASH} is a number that this data does not define, such as the recall of an absent class."
@@ -344,25 +359,41 @@ def _note(text: str) -> Html:
     return element("p", text, class_="note")
 
 
-def sheet_tables(sheet: Sheet, name: str = "") -> Html:
-    """Lay out the tables of a sheet, the sections of which have headings."""
-    parts: list[Html] = []
-    for part in [one for one in sheet if one]:
-        if isinstance(part, Section):
-            parts += [element("h3", label(part.title, 80)), sheet_tables(part.parts, part.title)]
-        elif isinstance(part, Grid):
-            parts.append(_grid_table(part, name))
-        else:
-            parts.append(_note(part))
-    return joined(parts)
+def sheet_tables(sheet: Sheet, name: str = "", blank: str = DASH) -> Html:
+    """Lay out a sheet, the sections of which have headings; `blank` is shown in empty cells."""
+    return joined(_part_html(part, name, blank) for part in sheet if part)
 
 
-def _grid_table(grid: Grid, name: str) -> Html:
+def _part_html(part: Part, name: str, blank: str) -> Html:
+    if isinstance(part, Section):
+        title = element("h3", label(part.title, 80))
+        return joined([title, sheet_tables(part.parts, part.title, blank)])
+    if isinstance(part, Matrix):
+        return heat_table(part, MAX_IN_SHEET)
+    if isinstance(part, Grid):
+        return _grid_table(part, name, blank)
+    return joined(map(_note, part.split("\n")))
+
+
+def _grid_table(grid: Grid, name: str, blank: str) -> Html:
     """Lay out a table whose first column has the names of its rows."""
     looks = [None if column.is_left else "number" for column in grid.held]
     head, *rows = zip(*(column.cells for column in grid.held), strict=True)
-    shown = ((label(first, 60), *(text or DASH for text in cells)) for first, *cells in rows)
-    return text_table(head, shown, f"{name}: {head[0]}", looks)
+    shown = ((label(first, 60), *(text or blank for text in cells)) for first, *cells in rows)
+    said = map(_note, filter(None, grid.caption.split("\n")))
+    return joined([text_table(head, shown, f"{name}: {head[0]}".lstrip(": "), looks), *said])
+
+
+def notebook(sheet: Sheet) -> str:
+    """Lay a sheet out for a notebook, which has no style sheet: the classes become styles."""
+    styled = _CLASS.sub(_with_style, element("div", sheet_tables(sheet, blank="")))
+    named = _NAME.sub(r' scope="\1" style="text-align:left">', styled)
+    return named.replace("<small>", '<small style="display:block">')
+
+
+def _with_style(match: re.Match[str]) -> str:
+    styles = [_STYLES[look] for look in match[2].split() if look in _STYLES]
+    return match[1] + (f' style="{";".join(styles)}"' if styles else "")
 
 
 def text_table(
@@ -377,24 +408,22 @@ def text_table(
         element("th", text, scope="col", class_=look)
         for text, look in zip(heads, looks, strict=True)
     )
-    body = (
-        element(
-            "tr",
-            element("th", first, scope="row"),
-            *(
-                element("td", text, class_=look)
-                for text, look in zip(cells, looks[1:], strict=True)
-            ),
-        )
-        for first, *cells in rows
-    )
+    body = (_text_row(tuple(looks[1:]), *row) for row in rows)
     head = element("thead", element("tr", *columns))
     return scrolled(element("table", head, element("tbody", *body), class_=of), name)
 
 
-def heat_table(matrix: Matrix) -> Html:
-    """Lay the matrix out, rows truth and columns prediction."""
-    counts, labels = matrix.counts, matrix.labels
+@lru_cache(maxsize=1024, typed=True)
+def _text_row(looks: Sequence[str | None], first: str, *cells: str) -> Html:
+    """Write a row; the next update of a live page has most of them again."""
+    pairs = zip(cells, looks, strict=True)
+    numbers = (element("td", text, class_=look) for text, look in pairs)
+    return element("tr", element("th", first, scope="row"), *numbers)
+
+
+def heat_table(matrix: Matrix, limit: int = MAX_CELLS) -> Html:
+    """Lay the matrix out, rows truth and columns prediction: the first of them."""
+    counts, labels = matrix.counts, matrix.labels[:limit]
     shares, is_spacious = matrix.row_shares(), len(labels) <= _SPACIOUS
     is_long = not is_spacious and max(len(str(name)) for name in labels) > _LONGEST_UPRIGHT
     head = [
@@ -425,7 +454,9 @@ def heat_table(matrix: Matrix) -> Html:
     )
     look = "heat spacious" if is_spacious else "heat dense" if len(labels) > _DENSE else "heat"
     table = element("table", element("thead", rows), element("tbody", *body), class_=look)
-    return scrolled(table, "Confusion matrix")
+    hidden = len(matrix.labels) > limit
+    said = [_note(f"The first {limit} of {len(matrix.labels):,} classes.")] if hidden else []
+    return joined([scrolled(table, "Confusion matrix"), *said])
 
 
 def _count_cell(weight: Any, part: float, is_right: bool, is_spacious: bool) -> Html:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -12,9 +11,9 @@ import numpy as np
 from streameval.exact.array_types import Floats
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PanePoint, TimeLine
-from streameval.render.markup import Html, element, label, percent
+from streameval.render.markup import Html, element, joined, label, percent
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture, time_axis
-from streameval.render.tables import dash_note, table_with_notes
+from streameval.render.tables import dash_note, text_table
 from streameval.render.text import intervals, numbers, time_texts
 
 _DASH = "\N{EN DASH}"
@@ -166,16 +165,10 @@ def time_table(
         for line in slices
     }
     every = readings + [pane.reading for line in slices for pane in line.panes[-_MAX_LINES:]]
-    heads = [element("th", "Start", scope="col")]
-    heads += [element("th", label(name, 28), scope="col", class_="number") for name in columns]
     times = time_texts([pane.start for pane in shown])
     starts = [at + ", open" * pane.is_open for at, pane in zip(times, shown, strict=True)]
-    rows = map(_row, starts, *columns.values())
-    return table_with_notes(element("tr", *heads), rows, f"{metric} over time", dash_note(every))
-
-
-@lru_cache(maxsize=1024)
-def _row(start: str, *cells: str) -> Html:
-    """Write a row; the next update of a live page has most of them again."""
-    numbers = (element("td", cell.replace("nan", _DASH), class_="number") for cell in cells)
-    return element("tr", element("th", start, scope="row"), *numbers)
+    cells = [[cell.replace("nan", _DASH) for cell in column] for column in columns.values()]
+    heads = ["Start", *(label(name, 28) for name in columns)]
+    looks = [None, *["number"] * len(columns)]
+    table = text_table(heads, zip(starts, *cells, strict=True), f"{metric} over time", looks)
+    return joined([table, *dash_note(every)])

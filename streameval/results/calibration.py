@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -31,7 +31,6 @@ from streameval.metrics.table import (
     count_row,
 )
 from streameval.metrics.values import MeanLoss
-from streameval.render import plots
 from streameval.render.blocks import ByClass, Reliability
 from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import numbers, shorten
@@ -39,7 +38,6 @@ from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS
 from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.result import (
-    PlotRequest,
     Report,
     SumsResult,
     metric_lines,
@@ -48,9 +46,6 @@ from streameval.results.result import (
 )
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.calibration import CalibrationMoments, CalibrationSums
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PerClass = float | Floats
 
@@ -216,20 +211,7 @@ class Calibration(CalibrationMembers, SumsResult):
 
     _REPORT = Report(_sheet, findings=findings.of_calibration)
 
-    def _plot(self, request: PlotRequest) -> Axes:
-        axes = plots.reliability(
-            self._reliability(),
-            request.ax,
-            title=f"expected calibration error {self.ece:.4f}",
-            label=request.label,
-            bars={"label": "share of the examples"},
-            line="observed",
-        )
-        if request.label is None:
-            axes.legend(loc="upper left")
-        return axes
-
-    PICTURES: ClassVar = {"reliability": _plot}
+    PICTURES: ClassVar = {"reliability": lambda one, _: one._reliability()}
 
     def _by_class(self, _: float) -> ByClass:
         rows = self.TABLE.by_class
@@ -273,7 +255,8 @@ class Calibration(CalibrationMembers, SumsResult):
         axes = ("Mean prediction", "Share of positives")
         if self.labels:
             axes = ("Mean confidence", "Accuracy")
-        return Reliability(*self.reliability_curve(), share, are_draws, *axes)
+        title = f"expected calibration error {self.ece:.4f}"
+        return Reliability(*self.reliability_curve(), share, are_draws, *axes, title)
 
     def _columns_of_bins(self) -> dict[str, list[float]]:
         """List the reliability curve as columns."""

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 
@@ -18,7 +18,8 @@ from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, always, count_row
-from streameval.render.blocks import MAX_DRAWN, ByClass, Lines
+from streameval.render.blocks import MAX_DRAWN, ByClass, Lines, Several
+from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
 from streameval.results import findings
@@ -28,12 +29,9 @@ from streameval.results.members import ClassCurvesMembers, add_members
 from streameval.results.metric_values import CurveAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import PlotRequest, Report, not_measured
+from streameval.results.result import Report, not_measured
 from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
 from streameval.states.cells import Cells
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
@@ -260,25 +258,17 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         named = self._by(self.class_names).items()
         return "\n\n".join(f"class {name}\n{curve.explain()}" for name, curve in named)
 
-    def _plot(self, request: PlotRequest) -> Axes:
-        """Draw the curves of the largest classes."""
-        both = self._of_both_classes()
+    def _largest(self, request: PlotRequest) -> Several:
+        """Show the curves of the largest classes."""
+        both, picture = self._of_both_classes(), Curve.PICTURES[request.kind]
         if not both:
-            message = "`plot` needs a class that some examples have and some have not."
-            raise InvalidInputError(message)
-        axes, label, largest = request.ax, request.label, both[: request.max_classes]
-        for of, curve in largest:
-            # matplotlib reads text between dollars as mathematics
-            name = shorten(of, 20).replace("$", r"\$")
-            name = name if label is None else f"{label} {name}"
-            axes = curve.plot(axes, kind=request.kind, label=name)
-        assert axes is not None  # noqa: S101 - tells the type checker: there is a class
-        hidden = len(self) - len(largest)
-        if hidden:
-            axes.set_title(f"{axes.get_title()}, {len(largest)} of {len(self)} classes")
-        return axes
+            raise InvalidInputError(
+                "needs a class that some examples have and some have not", argument="plot"
+            )
+        largest = both[: request.max_classes]
+        return Several({of: picture(one, request) for of, one in largest}, len(self))
 
-    PICTURES: ClassVar = dict.fromkeys(Curve.PICTURES, _plot)
+    PICTURES: ClassVar = dict.fromkeys(Curve.PICTURES, _largest)
 
     def _by_class(self, _: float) -> ByClass:
         named = self._by(self.class_names)

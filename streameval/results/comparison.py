@@ -30,7 +30,8 @@ from streameval.metrics.intervals import (
     student_pvalue,
 )
 from streameval.metrics.values import unvarying
-from streameval.render import plots
+from streameval.render.blocks import Dots
+from streameval.render.plots import PlotRequest, draw
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import chance_title, numbers, plural
 from streameval.results.models import (
@@ -43,6 +44,7 @@ from streameval.results.models import (
 )
 from streameval.results.ranking import Ranking, mean_interval
 from streameval.results.result import Reported, Result
+from streameval.results.tables import Columns, passed_on, to_pandas, to_polars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -255,7 +257,7 @@ class Comparison(Reported, Mapping[str, Difference]):
             flat |= {f"{name}/{key}": value for key, value in difference.as_dict().items()}
         return flat
 
-    def table(self, *, level: float = 0.0) -> dict[str, list[Any]]:
+    def table(self, *, level: float = 0.0) -> Columns:
         """Lay the numbers out as columns, for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
         Parameters
@@ -275,17 +277,8 @@ class Comparison(Reported, Mapping[str, Difference]):
             rows.append({"measure": name, **one.as_dict(), **ends})
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def to_pandas(self, *, level: float = 0.0) -> Any:
-        """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
-        import pandas as pd  # noqa: PLC0415 (on request)
-
-        return pd.DataFrame(self.table(level=level))
-
-    def to_polars(self, *, level: float = 0.0) -> Any:
-        """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
-        import polars as pl  # noqa: PLC0415 (on request)
-
-        return pl.DataFrame(self.table(level=level))
+    to_pandas = passed_on(table, to_pandas)
+    to_polars = passed_on(table, to_polars)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the differences with 95% intervals; needs matplotlib.
@@ -305,7 +298,7 @@ class Comparison(Reported, Mapping[str, Difference]):
         readings = {name: reading_of(one.difference, one.confidence()) for name, one in every}
         n = next(iter(self.values())).n
         title = f"{plural(n, 'query', 'queries')}, {chance_title(0.95)}s"
-        return plots.dots(readings, ax, across="a - b", title=title, label=label)
+        return draw(Dots(title, readings, across="a - b"), PlotRequest(ax, label=label))
 
     def sheet(self) -> Sheet:
         """Return the content of the report."""

@@ -18,9 +18,9 @@ from streameval.metrics.evidence import Share
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Metric, Reading
-from streameval.render import plots
 from streameval.render.blocks import ByClass, Matrix
-from streameval.render.sheets import Grid, ItemLines, Sheet, matrix_html, reading_grid, table_html
+from streameval.render.plots import PlotRequest
+from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import shorten
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
@@ -28,12 +28,10 @@ from streameval.results.members import ConfusionMembers, add_members
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import PlotRequest, Report
+from streameval.results.result import Report
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
     from streameval.metrics.confusion import Average
 
 ClassCounts = int | float | Ints | Floats
@@ -272,17 +270,14 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         """The scalar metrics that are defined for these labels, in the order of the report."""
         return tuple(self._metric_names())
 
-    def _plot(self, request: PlotRequest) -> Axes:
+    def _matrix(self, _: PlotRequest) -> Matrix:
         if self.matrix.ndim == 3:
             raise InvalidInputError(
                 "draws one matrix; multilabel counts have one a label", argument="plot"
             )
-        name = "" if request.label is None else f"{request.label}, "
-        title = f"{name}accuracy {self.accuracy:.4f}"
-        drawn = Matrix(self.class_names, self.matrix)
-        return plots.matrix(drawn, request.ax, title, normalize=request.normalize)
+        return Matrix(self.class_names, self.matrix, f"accuracy {self.accuracy:.4f}")
 
-    PICTURES: ClassVar = {"matrix": _plot}
+    PICTURES: ClassVar = {"matrix": _matrix}
 
     def measured(self) -> tuple[str, ...]:
         """List the metrics of the best k scores, and means over examples."""
@@ -320,16 +315,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             f"Confusion(n={self.n}, classes={len(self.class_names)}, "
             f"accuracy={self.accuracy:.6g}, f_score={self.f_score:.6g})"
         )
-
-    def _repr_html_(self) -> str:
-        size = f"{self.n:,} examples, {len(self.class_names)} classes"
-        matrix = Matrix(self.class_names, self.matrix)
-        shown = "" if self.matrix.ndim == 3 else matrix_html(matrix)
-        rows = []
-        for name, reading in self._shown(0.95).items():
-            ends = "" if reading.sampling is None else ", ".join(map(_decimals, reading.sampling))
-            rows.append((name, _decimals(reading.value), ends and f"[{ends}]"))
-        return f"<div><p><b>Confusion</b> of {size}</p>{shown}{table_html(rows)}</div>"
 
     @property
     def _is_binary(self) -> bool:
@@ -433,7 +418,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         metrics = reading_grid(self._shown(level), level, decimals=4, caption=self.scope)
-        return [self._class_grid(max_classes), metrics]
+        return [*filter(None, self._picture(level)), self._class_grid(max_classes), metrics]
 
     _REPORT = Report(_sheet, scope=lambda one: one.scope, findings=findings.of_confusion)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, overload
+from typing import Any, ClassVar, Literal, overload
 
 import attrs
 
@@ -19,9 +19,9 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
-from streameval.render import plots
 from streameval.render.blocks import Limits, Lines, Reliability
-from streameval.render.text import brief, plural
+from streameval.render.plots import PlotRequest
+from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_lines, findings
 from streameval.results.confusion import Confusion
 from streameval.results.curve_metrics import (
@@ -33,10 +33,7 @@ from streameval.results.curve_metrics import (
 from streameval.results.members import CurveMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.reading import Number
-from streameval.results.result import PlotRequest, Report, Result
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+from streameval.results.result import Report, Result
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
@@ -328,33 +325,19 @@ class Curve(CurveMembers, Result):
         """
         return curves.precision_recall_curve(self._table.estimate)
 
-    def _plot_reliability(self, request: PlotRequest) -> Axes:
+    def _reliability_diagram(self, _: PlotRequest) -> Reliability:
         if self._table.scale != "probability":
             raise InvalidInputError(
                 '"reliability" needs probabilities, not ',
                 Named("scores", '"real"'),
                 argument="kind",
             )
-        diagram = self._reliability()
-        return plots.reliability(
-            diagram,
-            request.ax,
-            title="Reliability, and the examples in each bin"
-            if diagram.share is not None
-            else f"Reliability, in bins of {brief(diagram.weight.mean())} examples",
-            label=request.label,
-            bars={"alpha": 0.6},
-        )
+        return self._reliability()
 
     PICTURES: ClassVar = {
-        **dict.fromkeys(
-            ("pr", "roc", "det"),
-            lambda one, of: plots.lines(one.lines(of.kind), of.ax, label=of.label),
-        ),
-        "reliability": _plot_reliability,
-        "score": lambda one, of: plots.scores(
-            curve_lines.score_shares(one._table), of.ax, label=of.label
-        ),
+        **dict.fromkeys(("pr", "roc", "det"), lambda one, of: one.lines(of.kind)),
+        "reliability": _reliability_diagram,
+        "score": lambda one, _: curve_lines.score_shares(one._table),
     }
 
     def lines(self, kind: str) -> Lines:

@@ -11,6 +11,7 @@ from streameval.metrics import curves
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.thresholds import outcome_at
 from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
+from streameval.render.text import brief
 from streameval.states.bins import bin_indices
 
 Trace = Callable[[Points], Line]
@@ -123,7 +124,11 @@ def reliability(table: CellTable, *, are_draws: bool) -> Reliability:
         np.bincount(bins, weights=part, minlength=BINS) for part in (weight, pos, weight * middle)
     )
     occupied = total > 0
+    title = "Reliability, and the examples in each bin"
+    if is_crowded:
+        title = f"Reliability, in bins of {brief(total[occupied].mean())} examples"
     return Reliability(
+        title=title,
         across="Mean score",
         up="Share of positives",
         predicted=score[occupied] / total[occupied],

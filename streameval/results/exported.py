@@ -8,11 +8,6 @@ from typing import Any, ClassVar
 from streameval.configs.collection import SEPARATOR
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.render.sheets import (
-    columns_grid,
-    latex,
-    markdown,
-)
 from streameval.results.reading import ReadResult
 from streameval.results.tables import (
     Columns,
@@ -24,6 +19,11 @@ from streameval.results.tables import (
     by_metric,
     form_of,
     no_axis,
+    passed_on,
+    to_latex,
+    to_markdown,
+    to_pandas,
+    to_polars,
 )
 
 _NAMED = ("class", "output", "model")
@@ -102,55 +102,10 @@ class ExportedResult(ReadResult):
         form = form_of(per, self._SHAPE, shape, bounds=bounds, level=level)
         return self.laid_out(per, form).finished()
 
-    def to_pandas(
-        self,
-        per: str | None = None,
-        *,
-        bounds: bool = False,
-        level: float = 0.0,
-        shape: Shape | None = None,
-    ) -> Any:
-        """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
-        import pandas as pd  # noqa: PLC0415 (on request)
-
-        return pd.DataFrame(self.table(per, bounds=bounds, level=level, shape=shape))
-
-    def to_polars(
-        self,
-        per: str | None = None,
-        *,
-        bounds: bool = False,
-        level: float = 0.0,
-        shape: Shape | None = None,
-    ) -> Any:
-        """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
-        import polars as pl  # noqa: PLC0415 (on request)
-
-        return pl.DataFrame(self.table(per, bounds=bounds, level=level, shape=shape))
-
-    def to_markdown(
-        self,
-        per: str | None = None,
-        *,
-        bounds: bool = False,
-        level: float = 0.0,
-        shape: Shape | None = None,
-    ) -> str:
-        """Write `table` as a table of Markdown."""
-        columns = self.table(per, bounds=bounds, level=level, shape=shape)
-        return markdown([columns_grid(columns)])
-
-    def to_latex(
-        self,
-        per: str | None = None,
-        *,
-        bounds: bool = False,
-        level: float = 0.0,
-        shape: Shape | None = None,
-    ) -> str:
-        """Write `table` as a ``tabular`` of LaTeX, with the rules of booktabs."""
-        columns = self.table(per, bounds=bounds, level=level, shape=shape)
-        return latex(columns_grid(columns))
+    to_pandas = passed_on(table, to_pandas)
+    to_polars = passed_on(table, to_polars)
+    to_markdown = passed_on(table, to_markdown)
+    to_latex = passed_on(table, to_latex)
 
     def rows(self, per: str | None, bounds: bool) -> list[TableRow]:
         """List the rows of `table`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -14,19 +14,15 @@ from streameval.exact.array_types import Array
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
-from streameval.render import plots
 from streameval.render.blocks import ByClass, Spread
+from streameval.render.plots import PlotRequest
 from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.members import GroupedCurvesMembers, add_members
-from streameval.results.result import PlotRequest, Report, SumsResult
+from streameval.results.result import Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_BINS = 20
 _MAX_GROUPS = 10
 
 _SHARES = {
@@ -119,22 +115,12 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
             "roc_auc_high": areas.high.copy(),
         }
 
-    def _plot(self, request: PlotRequest) -> Axes:
-        held = self._areas.is_defined
-        if not held.any():
+    def _groups_of_both(self, _: PlotRequest) -> Spread:
+        if not self._areas.is_defined.any():
             raise InvalidInputError("needs a group with examples of both classes", argument="plot")
-        weight = self._config.group_weight
-        weights = self._areas.weights(weight)[held]
-        return plots.spread(
-            np.histogram(self._areas.auc[held], _BINS, (0.0, 1.0), weights=weights / weights.sum()),
-            self.gauc,
-            request.ax,
-            up=_SHARES[weight],
-            title=f"{self.n_averaged:,} groups",
-            label=request.label,
-        )
+        return self._spread()
 
-    PICTURES: ClassVar = {"groups": _plot}
+    PICTURES: ClassVar = {"groups": _groups_of_both}
 
     def _remark(self) -> str:
         weight = self._config.group_weight
@@ -183,10 +169,16 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
             position="under",
         )
 
-    def _spread(self, _: float) -> list[Spread]:
-        return [Spread(self._areas.auc[self._areas.is_defined], self.gauc)]
+    def _spread(self) -> Spread:
+        held, weight = self._areas.is_defined, self._config.group_weight
+        weights = self._areas.weights(weight)[held]
+        return Spread(self._areas.auc[held], self.gauc, weights, _SHARES[weight])
 
-    _PAGE: ClassVar = {"heading": "AUC within groups", "by_class": _largest, "beside": _spread}
+    _PAGE: ClassVar = {
+        "heading": "AUC within groups",
+        "by_class": _largest,
+        "beside": lambda one, _: [one._spread()],
+    }
 
 
 def _group(columns: dict[str, Any], index: int) -> list[Reading]:

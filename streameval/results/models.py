@@ -15,11 +15,13 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
-from streameval.render import plots
+from streameval.render.blocks import Dots
+from streameval.render.plots import PlotRequest, draw
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results.names import MetricName, metric_name
 from streameval.results.result import Reported
+from streameval.results.tables import Columns, passed_on, to_pandas, to_polars
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -283,7 +285,7 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
         """Nest everything in plain numbers and texts, by metric, as JSON has it."""
         return {name: one.as_dict() for name, one in self.items()}
 
-    def table(self, per: Literal["model", "pair"] = "model") -> dict[str, list[Any]]:
+    def table(self, per: Literal["model", "pair"] = "model") -> Columns:
         """Lay the numbers out as columns, for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
         Parameters
@@ -300,17 +302,8 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
         rows = [row for one in self.values() for row in one._rows(per)]
         return {name: [row[name] for row in rows] for name in rows[0]}
 
-    def to_pandas(self, per: Literal["model", "pair"] = "model") -> Any:
-        """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
-        import pandas as pd  # noqa: PLC0415 (on request)
-
-        return pd.DataFrame(self.table(per))
-
-    def to_polars(self, per: Literal["model", "pair"] = "model") -> Any:
-        """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
-        import polars as pl  # noqa: PLC0415 (on request)
-
-        return pl.DataFrame(self.table(per))
+    to_pandas = passed_on(table, to_pandas)
+    to_polars = passed_on(table, to_polars)
 
     def plot(
         self, ax: Axes | None = None, *, measure: str | None = None, label: str | None = None
@@ -337,7 +330,7 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
             for one in self[drawn].differences
         }
         title = f"{plural(self.n, *_UNITS[self.unit])}, {chance_title(self.level)}s"
-        return plots.dots(readings, ax, across=drawn, title=title, label=label)
+        return draw(Dots(title, readings, across=drawn), PlotRequest(ax, label=label))
 
     def sheet(self, *, has_intervals: bool = True) -> Sheet:
         """Return the content of the report."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import attrs
 import numpy as np
@@ -33,14 +33,13 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
+from streameval.render.blocks import Dots
+from streameval.render.plots import PlotRequest
 from streameval.results import findings
 from streameval.results.members import PairedResultMembers, add_members
 from streameval.results.reading import Number
-from streameval.results.result import PlotRequest, Report, SumsResult, draw_metrics
+from streameval.results.result import Report, SumsResult, metric_dots
 from streameval.states.paired import LARGEST_LOSS, PairedCounts, PairedSums
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _WHY_NONE = "fractional weights have none"
 _IS_TEST = "it is a test itself"
@@ -231,13 +230,13 @@ class PairedResult(PairedResultMembers, SumsResult):
         assert state.pairs is not None  # noqa: S101 - for areas they are kept
         return Areas.of(state.pairs, config.scale)
 
-    def _plot(self, request: PlotRequest) -> Axes:
-        """Draw the differences: of the accuracies, except beside errors, and of the measures."""
+    def _differences(self, request: PlotRequest) -> Dots:
+        """Show the differences: of the accuracies, except beside errors, and of the measures."""
         names = [name for name in self.readable() if name.endswith("difference")]
         shown = names if self._config.classes is not None else names[-len(self._config.measures) :]
-        return draw_metrics(self, request, shown)
+        return metric_dots(self, request, shown)
 
-    PICTURES: ClassVar = {"metrics": _plot}
+    PICTURES: ClassVar = {"metrics": _differences}
 
 
 def _of_accuracy(result: PairedResult, value: float, z: float) -> Interval:

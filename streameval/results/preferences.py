@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -28,20 +28,17 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
-from streameval.render import plots
-from streameval.render.blocks import ByClass
+from streameval.render.blocks import ByClass, Dots
+from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Grid, ItemLines, Sheet
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import PlotRequest, Report, SumsResult, sizes_of
+from streameval.results.result import Report, SumsResult, sizes_of
 from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
 from streameval.states.preferences import PreferenceCounts
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 PairCounts = Ints | Floats
 
@@ -123,22 +120,17 @@ class Preferences(PreferencesMembers, SumsResult):
         """
         return dict(zip(self.models, self._strengths.values.tolist(), strict=True))
 
-    def _plot(self, request: PlotRequest) -> Axes:
-        """Draw the finite strengths on the scale of Elo."""
+    def _ratings(self, request: PlotRequest) -> Dots:
+        """Show the finite strengths on the scale of Elo."""
         readings = self._each(request.level)
         ratings = {str(one): _rating(readings[one]["bradley_terry"]) for one in self._ranked}
         shown = {name: one for name, one in ratings.items() if math.isfinite(one.value)}
         if not shown:
             raise InvalidInputError("needs models with finite strengths", argument="plot")
-        return plots.dots(
-            shown,
-            request.ax,
-            across="rating on the scale of Elo",
-            title=f"{plural(self.n, 'comparison')}, {100.0 * request.level:.6g}% intervals",
-            label=request.label,
-        )
+        title = f"{plural(self.n, 'comparison')}, {chance_title(request.level)}s"
+        return Dots(title, shown, across="rating on the scale of Elo")
 
-    PICTURES: ClassVar = {"ratings": _plot}
+    PICTURES: ClassVar = {"ratings": _ratings}
 
     def __repr__(self) -> str:
         """Show the size on one line."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -37,21 +37,18 @@ from streameval.metrics.intervals import (
 from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
-from streameval.render import plots
 from streameval.render.blocks import Dots
-from streameval.render.text import plural
+from streameval.render.plots import PlotRequest
+from streameval.render.text import chance_title, plural
 from streameval.results import findings
 from streameval.results.clusters import StandardErrors
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.result import PlotRequest, Report, Result
+from streameval.results.result import Report, Result
 from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.cells import Cells
 from streameval.states.queries import listed_weights, weights_of
 from streameval.states.ranking import ABSENT, TABLES, RankingState
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _CREDIT = {"zero": 0, "one": 1}
 _NOTHING = Fraction(0)
@@ -561,19 +558,13 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     _PER_ITEM = PerItem("query", _queries, lambda one: one.has_queries, asked=_of_queries)
 
-    def _plot(self, request: PlotRequest) -> Axes:
+    def _means(self, request: PlotRequest) -> Dots:
         if all(map(math.isnan, self.values())):
             raise InvalidInputError("needs a query that was counted", argument="plot")
-        return plots.dots(
-            self._measured(request.level),
-            request.ax,
-            across="mean over the queries",
-            title=f"{self.n_queries:,} queries, {100.0 * request.level:.6g}% intervals",
-            label=request.label,
-            is_share=_is_share,
-        )
+        title = f"{self.n_queries:,} queries, {chance_title(request.level)}s"
+        return Dots(title, self._measured(request.level), "mean over the queries", _is_share)
 
-    PICTURES: ClassVar = {"measures": _plot}
+    PICTURES: ClassVar = {"measures": _means}
 
     def __repr__(self) -> str:
         """Show size and measures on one line."""
@@ -591,7 +582,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             for name, one in self._measured(level).items()
             if _is_share(name)
         }
-        return [Dots("Means", "Means of the measures", shares)]
+        return [Dots("Means", shares)]
 
     _PAGE: ClassVar = {
         "heading": "Retrieval and recommendation",

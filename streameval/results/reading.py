@@ -23,8 +23,7 @@ from streameval.results.names import MetricName, metric_name
 from streameval.results.tables import Form, PerItem, TablePart
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
+    from streameval.render.blocks import Figure
     from streameval.results.result import Result
 
 
@@ -71,13 +70,13 @@ class MemberAxis:
     whole : function of result, optional
         Returns the result of all rows, whose headline is that of each; by default each has its own.
     picture : function of result and request, optional
-        Draws a metric of each.
+        Shows a metric of each.
     """
 
     named: Callable[[Any], Iterable[tuple[str, Any]]]
     laid_out: Callable[[Any, str | None, Form], TablePart]
     whole: Callable[[Any], Any] | None = None
-    picture: Callable[[Any, Any], Axes] | None = None
+    picture: Callable[[Any, Any], Figure] | None = None
 
 
 _MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # the name of a metric has no separator

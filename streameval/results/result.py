@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import html
 import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,11 +19,11 @@ from streameval.metrics.evidence import refuse_fractions
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.table import Metric, Reading
 from streameval.render import plots
-from streameval.render.blocks import PageContent, Row
+from streameval.render.blocks import Dots, Figure, PageContent, Row
+from streameval.render.plots import PlotRequest
 from streameval.render.sheets import (
     Sheet,
     reading_grid,
-    sheet_html,
     sheet_text,
 )
 from streameval.render.text import WIDTH, chance_title, check_count, plural
@@ -55,7 +54,9 @@ class Reported(Comparable):
         return self.report()
 
     def _repr_html_(self) -> str:
-        return sheet_html(self.sheet())
+        from streameval.render.tables import notebook  # noqa: PLC0415 (of notebooks)
+
+        return notebook(self.sheet())
 
 
 MAX_SHOWN = 50
@@ -82,22 +83,8 @@ def metric_lines(result: Result, level: float, max_classes: int) -> Sheet:  # no
     return [report.sizes(result), reading_grid(shown, level, caption=report.remark(result))]
 
 
-@attrs.frozen(eq=False, repr=False)
-class PlotRequest:
-    """What `plot` was called with, of which each picture reads what it needs."""
-
-    ax: Axes | None
-    kind: Any
-    label: str | None
-    level: float
-    max_classes: int
-    normalize: bool
-
-
-def draw_metrics(
-    result: Result, request: PlotRequest, metrics: Sequence[str] | None = None
-) -> Axes:
-    """Draw metrics of one unit, by default those of the headline."""
+def metric_dots(result: Result, request: PlotRequest, metrics: Sequence[str] | None = None) -> Dots:
+    """Show metrics of one unit, by default those of the headline."""
     names = result.headline() if metrics is None else metrics
     level = request.level
     readings = {result.heading(name): result.read(name, level=level) for name in names}
@@ -106,7 +93,7 @@ def draw_metrics(
     title = plural(getattr(result, result.SIZE), "example")
     if any(one.sampling for one in readings.values()):
         title += f", {chance_title(level)}s"
-    return plots.dots(readings, request.ax, across="", title=title, label=request.label)
+    return Dots(title, readings)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -146,8 +133,10 @@ class Result(ExportedResult):
         The source of sampling intervals if rows depend on each other; None if they do not.
     """
 
-    PICTURES: ClassVar[Mapping[str, Callable[[Any, PlotRequest], Any]]] = {"metrics": draw_metrics}
-    """The available pictures, the default first, and the functions that draw them."""
+    PICTURES: ClassVar[Mapping[str, Callable[[Any, PlotRequest], Figure]]] = {
+        "metrics": metric_dots
+    }
+    """The available pictures, the default first, and what each shows."""
     ALONE: ClassVar[str] = ""
     """Why a picture shows only one result, if it does."""
     TERMS: ClassVar[str] = ""
@@ -201,10 +190,9 @@ class Result(ExportedResult):
         return self.text(0.95)
 
     def _repr_html_(self) -> str:
-        if self._MEMBERS is None or self._MEMBERS.whole is not None:
-            return sheet_html(self.sheet(0.95))
-        parts = (f"<h4>{html.escape(title)}</h4>{_html(one)}" for title, one in self.titled())
-        return f"<div>{''.join(parts)}</div>"
+        from streameval.render.tables import notebook  # noqa: PLC0415 (of notebooks)
+
+        return notebook(self.sheet(0.95))
 
     def findings(self, *, limits_only: bool = False) -> Iterator[str]:
         """Yield sentences on what limits these numbers: few examples, absent classes, bounds.
@@ -286,14 +274,13 @@ class Result(ExportedResult):
         is_share = flag(normalize, name="normalize")
         request = PlotRequest(ax, kind, label, level, n, is_share)
         if self._MEMBERS is not None and self._MEMBERS.picture is not None:
-            return self._MEMBERS.picture(self, request)
+            return plots.draw(self._MEMBERS.picture(self, request), request)
         if not self.PICTURES:
             name = type(self).__name__
             raise InvalidInputError(f"has nothing to draw in a {name}", argument="plot")
         given = next(iter(self.PICTURES)) if kind is None else kind
         chosen = one_of(given, tuple(self.PICTURES), name="kind")
-        drawn: Axes = self.PICTURES[chosen](self, attrs.evolve(request, kind=chosen))
-        return drawn
+        return plots.draw(self.PICTURES[chosen](self, attrs.evolve(request, kind=chosen)), request)
 
     def heading(self, metric: str | MetricName) -> str:
         """Name a metric as pages and pictures do: by its heading, if it is one as such."""
@@ -355,12 +342,6 @@ _OF_SOME = {
 _ALL = {name for base in (ReadResult, ExportedResult, Result) for name in vars(base)}
 HIDDEN = {name for name in _ALL if not name.startswith("_")} - _SHOWN | _OF_SOME
 """What the rest of the library reads of results, which `dir` leaves out."""
-
-
-def _html(result: Any) -> str:
-    if isinstance(result, Result):
-        return result._repr_html_()
-    return f"<pre>{html.escape(str(result))}</pre>"
 
 
 def _bullet(sentence: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any, Literal, Self
 
 import attrs
 
@@ -12,17 +12,15 @@ from streameval.configs.options import one_of, positive_integer
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
-from streameval.render import plots
+from streameval.render.blocks import Dots
+from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
 from streameval.results.names import GAPS, parse_metric
 from streameval.results.reading import MemberAxis
-from streameval.results.result import PlotRequest, Report, Result
+from streameval.results.result import Report, Result
 from streameval.results.slice_search import Search
 from streameval.results.tables import Form, TablePart, TableRow
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 _AT_ONCE, _MAX_AT_ONCE = 64, 1024  # slices that are read at once, at first and later
 
@@ -272,22 +270,19 @@ class SlicedResult(CollectionResult):
         order = [*(value for value, _ in search.worst()), *search.undefined]
         return attrs.evolve(self, by_value={value: self._by_value[value] for value in order})
 
-    def _plot(self, request: PlotRequest) -> Axes:
-        """Draw a metric of each slice."""
+    def _dots(self, request: PlotRequest) -> Dots:
+        """Show a metric of each slice."""
         others = self.rest or next(iter(self._complete().values()), None)
         if not isinstance(others, Result):
             raise InvalidInputError("needs a slice with a table of metrics", argument="plot")
         metric = others.headline()[0] if request.kind is None else request.kind
         results = self._complete() | ({} if self.rest is None else {OTHER: self.rest})
-        shown = {value_name(value): one for value, one in results.items()}
+        shown = {
+            value_name(value): read_or_nan(one, metric, request.level)
+            for value, one in results.items()
+        }
         heading = others.heading(metric)
-        return plots.dots(
-            {name: read_or_nan(one, metric, request.level) for name, one in shown.items()},
-            request.ax,
-            across=heading,
-            title=f"{heading} by {', '.join(self.columns)}",
-            label=request.label,
-        )
+        return Dots(f"{heading} by {', '.join(self.columns)}", shown, across=heading)
 
     def _search(self, metric: str, min_n: float) -> Search:
         by_value = self._complete()
@@ -343,7 +338,7 @@ class SlicedResult(CollectionResult):
         columns = _apart(self._config.column, {name for _, part in parts for name in part.columns})
         return TablePart.stacked((_keys(columns, value), part) for value, part in parts)
 
-    _MEMBERS = MemberAxis(_by_name, _laid_out, picture=_plot)
+    _MEMBERS = MemberAxis(_by_name, _laid_out, picture=_dots)
 
     def __repr__(self) -> str:
         """Show the result of each slice."""

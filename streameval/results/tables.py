@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import partial, wraps
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeGuard, TypeVar
 
 import attrs
 
@@ -14,6 +15,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
+from streameval.render.sheets import columns_grid, latex, markdown
 
 if TYPE_CHECKING:
     from streameval.results.reading import Asked
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 Columns = dict[str, list[Any]]
 TableRow = dict[str, Any]
 Shape = Literal["long", "wide"]
+
+P = ParamSpec("P")
+MadeT = TypeVar("MadeT")
 
 _ENDS = "interval_low", "interval_high"
 
@@ -316,6 +321,44 @@ def table(
             raise InvalidInputError(f"must map to results, got {got} at {of!r}", argument="results")
     form = form_of(per, "wide", shape, bounds=bounds, level=level)
     return keyed(results, per, key, form).finished()
+
+
+def passed_on(
+    table: Callable[Concatenate[Any, P], Columns], make: Callable[[Columns], MadeT]
+) -> Callable[Concatenate[Any, P], MadeT]:
+    """Make the method that passes the columns of the method `table` on, with its parameters."""
+
+    @wraps(make)
+    def method(self: Any, /, *args: P.args, **options: P.kwargs) -> MadeT:
+        return make(self.table(*args, **options))
+
+    made, signature = inspect.signature(make).return_annotation, inspect.signature(table)
+    vars(method)["__signature__"] = signature.replace(return_annotation=made)
+    return method
+
+
+def to_pandas(columns: Columns) -> Any:
+    """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
+    import pandas as pd  # noqa: PLC0415 (on request)
+
+    return pd.DataFrame(columns)
+
+
+def to_polars(columns: Columns) -> Any:
+    """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
+    import polars as pl  # noqa: PLC0415 (on request)
+
+    return pl.DataFrame(columns)
+
+
+def to_markdown(columns: Columns) -> str:
+    """Write `table` as a table of Markdown."""
+    return markdown([columns_grid(columns)])
+
+
+def to_latex(columns: Columns) -> str:
+    """Write `table` as a ``tabular`` of LaTeX, with the rules of booktabs."""
+    return latex(columns_grid(columns))
 
 
 def _has_table(value: Any) -> TypeGuard[Result]:

@@ -6,7 +6,7 @@ import bisect
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import attrs
 import numpy as np
@@ -16,8 +16,9 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render import plots
-from streameval.render.blocks import PanePoint, TimeLine
-from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
+from streameval.render.blocks import OverTime, PanePoint, TimeLine
+from streameval.render.plots import PlotRequest
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, filled_column
 from streameval.render.text import numbers, plural, time_texts
 from streameval.results.collection import (
     DECIMALS,
@@ -28,12 +29,9 @@ from streameval.results.collection import (
 )
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.reading import MemberAxis
-from streameval.results.result import PlotRequest, Report, Result
+from streameval.results.result import Report, Result
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 BEFORE = "before"
 """The name of the rows that are older than all panes."""
@@ -262,18 +260,17 @@ class WindowedResult(CollectionResult):
         ]
         return TimeLine("(all)" if value is ... else value_name(value), panes)
 
-    def _plot(self, request: PlotRequest) -> Axes:
-        """Draw a metric over time, also of slices."""
+    def _lines(self, request: PlotRequest) -> OverTime:
+        """Show a metric over time, also of slices."""
         names = self.headline() if request.kind is None else (request.kind,)
         if not self.panes or not names:
             raise InvalidInputError("needs a pane with rows", argument="plot")
         lines = self.every_line(parse_metric(names[0]), request.level)
         if request.label is not None:
             lines[0] = lines[0]._replace(name=request.label)
-        heading = self.whole.result.heading(names[0])
-        return plots.time_lines(request.ax, heading, lines, request.level)
+        return OverTime(self.whole.result.heading(names[0]), lines)
 
-    _MEMBERS = MemberAxis(_by_name, _laid_out, lambda one: one.whole.result, _plot)
+    _MEMBERS = MemberAxis(_by_name, _laid_out, lambda one: one.whole.result, _lines)
 
     def every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
         """Trace a metric of all rows, and of each slice."""
@@ -283,8 +280,8 @@ class WindowedResult(CollectionResult):
 
     def draw_over_time(self, figure: Any, metric: MetricName, level: float) -> None:
         """Draw a metric of all rows and of slices, and below them the share of labelled rows."""
-        lines = self.every_line(metric, level)
-        plots.over_time(figure, self.whole.result.heading(metric), lines, level)
+        shown = OverTime(self.whole.result.heading(metric), self.every_line(metric, level))
+        plots.over_time(figure, shown, level)
 
     def __repr__(self) -> str:
         """Show the result of each pane."""
@@ -329,5 +326,4 @@ def _read(result: Any, metric: MetricName, level: float) -> Reading | None:
 
 def _cells(title: str, readings: Sequence[Reading | None]) -> SheetColumn:
     """Write the values of a column, with empty cells where there is no result."""
-    written = iter(numbers([one.value for one in readings if one is not None], DECIMALS))
-    return SheetColumn([title, *("" if one is None else next(written) for one in readings)])
+    return filled_column(title, [None if one is None else one.value for one in readings], DECIMALS)

@@ -196,7 +196,7 @@ def test_comparison_prints_and_flattens() -> None:
     assert repr(compared).startswith("Comparison(map=")
     assert str(compared) == compared.report()
     assert compared.report().splitlines()[0].split()[0] == "measure"
-    assert compared._repr_html_().startswith("<div><div style='overflow-x:auto'><table>")
+    assert compared._repr_html_().startswith('<div><div style="overflow-x:auto" role="group" ')
     flat = compared.as_dict()
     assert flat["map/difference"] == compared["map"].difference
     assert all(isinstance(value, (int, float)) for value in flat.values())

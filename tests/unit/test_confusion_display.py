@@ -15,6 +15,7 @@ from offenders import each
 from small_states import SMALL
 
 import streameval as se
+from streameval.render.tables import notebook
 
 pytestmark = pytest.mark.usefixtures("closed_figures")
 
@@ -177,19 +178,33 @@ def test_html_is_a_well_formed_fragment_when_a_label_is(claim: str) -> None:
 
 def test_html_shows_markup_of_a_label_as_text() -> None:
     page = ElementTree.fromstring(named("<b>&'\"")._repr_html_())
-    assert "<b>&'\"" in [cell.text for cell in page.iter("th")]
+    assert "<b>&'\"" in ["".join(cell.itertext()) for cell in page.iter("th")]
+
+
+def test_html_takes_no_text_for_markup_that_has_a_style() -> None:
+    page = ElementTree.fromstring(named('x class="number">')._repr_html_())
+    assert 'x class="number">' in ["".join(cell.itertext()) for cell in page.iter("th")]
+
+
+def test_html_keeps_the_lines_of_a_text() -> None:
+    assert (
+        notebook(["one line", "two\nlines"]) == "<div><p>one line</p><p>two</p><p>lines</p></div>"
+    )
 
 
 def test_html_holds_the_cells_of_the_matrix() -> None:
     page = ElementTree.fromstring(SMALL["top_k"]().compute()._repr_html_())
-    cells = [[cell.text for cell in row.iter("td")] for row in page.find(".//table")]
-    assert cells[1:] == [["0", "1", "0"], ["1", "0", "0"], ["0", "0", "1"]]
+    rows = page.find(".//table/tbody")
+    cells = [[(cell.text, cell.find("small").text) for cell in row.iter("td")] for row in rows]
+    never, always = ("0", "0%"), ("1", "100%")
+    assert cells == [[never, always, never], [always, never, never], [never, never, always]]
+    hit = "--of:42 99 212;background:rgb(var(--of) / 0.60)"
+    assert [cell.get("style") for cell in rows[2].iter("td")] == [None, None, hit]
 
 
 def test_html_of_many_classes_is_cut_and_says_so() -> None:
     page = se.ConfusionAccumulator(30).update(range(30), range(30)).compute()._repr_html_()
-    table = ElementTree.fromstring(page).find(".//table")
-    assert len(table) == 21
+    assert len(ElementTree.fromstring(page).find(".//table/tbody")) == 20
     assert "The first 20 of 30 classes." in page
 
 

@@ -296,7 +296,7 @@ def test_metric_with_a_row_alone_is_there_in_text_json_page_and_as_an_attribute(
         result.confidence("right")
     assert result.entries(0.95)["metrics"]["right"] == 1.0
     assert result.described(0.95).rows["right"].heading == "Right"
-    assert "right</th>" in result._repr_html_()
+    assert "<bdi>right</bdi></th>" in result._repr_html_()
 
 
 @pytest.mark.slow

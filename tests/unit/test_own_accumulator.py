@@ -591,7 +591,7 @@ def test_a_collection_shows_results_of_any_type() -> None:
     result = col.update({"x": [1, 2], "y_true": [1], "y_pred": [1]}).compute()
     assert result.as_dict()["own"] == 2
     assert result.report().startswith("own\n  2\n\ncm\n  ")
-    assert "<h4>own</h4><pre>2</pre>" in result._repr_html_()
+    assert "<h3><bdi>own</bdi></h3><p>2</p>" in result._repr_html_()
 
 
 def test_a_reader_beside_updates_sees_whole_states() -> None:
