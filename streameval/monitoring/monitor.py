@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import threading
 import time as clocks
@@ -20,6 +21,7 @@ from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoi
 from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.health import Exporter, Health
 from streameval.monitoring.intake import Intake, as_source
+from streameval.monitoring.options import checked_path
 from streameval.monitoring.pipeline import Output, Pipeline, Stopping, Waiting
 from streameval.monitoring.quarantine import Quarantine
 from streameval.monitoring.series import end_of_end, event_of_end
@@ -200,6 +202,7 @@ class Monitor:
         migrate: bool = False,
     ) -> None:
         self._settings = Settings.of(locals())
+        checked_path(checkpoint, name="checkpoint")
         self._clock = clock
         self._delivery = Delivery(self._settings.on_alert)
         self._stopping = Stopping()
@@ -212,7 +215,7 @@ class Monitor:
         self._name = checkpoint
         self._is_open = True
         self._vitals: Vitals | None = None
-        self._is_reloaded, self._reloaded_at = True, clock()
+        self._is_reloaded, self._reloaded_at = True, _time_by(clock)
         sources = {"predictions": as_source(predictions, argument="predictions")}
         if labels is not None:
             sources["labels"] = as_source(labels, argument="labels")
@@ -614,3 +617,19 @@ class Monitor:
             closing.callback(self._delivery.close)
             for server in self._servers:
                 closing.callback(server.close)
+
+
+def _time_by(clock: Any) -> float:
+    """Ask a clock for the time.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is none.
+    """
+    now = clock() if callable(clock) else clock
+    if not callable(clock) or not isinstance(now, int | float) or not math.isfinite(now):
+        raise InvalidInputError(
+            f"must be a function that returns seconds since 1970, got {now!r}", argument="clock"
+        )
+    return now

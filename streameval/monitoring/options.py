@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import attrs
 
-from streameval.configs.options import PositiveInt, flag, option
+from streameval.configs.options import PositiveInt, flag, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.durations import read_offset
 
@@ -24,7 +24,29 @@ def _one_of_types(value: Any, types: Any, what: str, *, name: str) -> Any:
 
 _column = partial(_one_of_types, types=str, what="the name of a column")
 _label = partial(_one_of_types, types=str | int | float | list | tuple | None, what="a label")
-_path = partial(_one_of_types, types=str | os.PathLike | None, what="a path")
+_LARGEST_READ = 2**30
+
+
+def checked_path(value: Any, *, name: str) -> Any:
+    """Accept text, or another path, that may name a file."""
+    try:
+        is_path = not isinstance(value, bytes) and b"\0" not in os.fsencode(value)
+    except (TypeError, UnicodeEncodeError):
+        is_path = False
+    if not is_path:
+        raise InvalidInputError(f"must be a path, got {value!r}", argument=name)
+    return value
+
+
+def _path_or_none(value: Any, *, name: str) -> Any:
+    return None if value is None else checked_path(value, name=name)
+
+
+def _read_size(value: Any, *, name: str) -> int:
+    number = positive_integer(value, name=name)
+    if number > _LARGEST_READ:
+        raise InvalidInputError(f"must be at most {_LARGEST_READ:,}, got {value!r}", argument=name)
+    return number
 
 
 def _shard(value: Any, *, name: str) -> str | None:
@@ -145,12 +167,12 @@ class MonitorOptions:
     quarantine: Any = option(
         "A file that gets a JSON line for each row that is not counted: bad rows, late labels and "
         "labels without a prediction.",
-        _path,
+        _path_or_none,
         default=None,
         help="append a JSON line for each bad row, late label and label without a prediction; at "
         "most 32 MiB, and as much in FILE.1",
     )
-    read_bytes: PositiveInt = option(
+    read_bytes: Annotated[int, _read_size] = option(
         "The bytes to read at a time, and to count in one commit.", default=2**20
     )
     commit_bytes: PositiveInt = option(

@@ -647,6 +647,13 @@ def test_refused_migration_leaves_the_checkpoint(start):
         ({"unlabelled": {1}}, "`unlabelled` must be a label, got {1}"),
         ({"alerts": None}, "`alerts` must be a list of rules, got None"),
         ({"quarantine": 1}, "`quarantine` must be a path, got 1"),
+        ({"quarantine": "a\0b"}, "`quarantine` must be a path, got"),
+        ({"quarantine": pathlib.Path("a\0b")}, "`quarantine` must be a path, got"),
+        ({"read_bytes": 0}, "`read_bytes` must be an integer of at least 1, got 0"),
+        ({"read_bytes": 2**60}, "`read_bytes` must be at most 1,073,741,824, got"),
+        ({"clock": 3}, "`clock` must be a function that returns seconds since 1970, got 3"),
+        ({"clock": lambda: "now"}, "`clock` must be a function .*, got 'now'"),
+        ({"clock": lambda: float("nan")}, "`clock` must be a function .*, got nan"),
         ({"key": "id"}, "`key` needs `labels`"),
         ({"wait": "1h"}, "`wait` needs `labels`"),
         ({"alerts": ["late labels > 1%"]}, "`alerts` 'late labels > 1%' needs `labels`"),
@@ -662,6 +669,12 @@ def test_wrong_options_are_refused(start, options, message):
     accumulator = options.pop("accumulator", None)
     with pytest.raises(se.InvalidInputError, match=message):
         start(Rows(), accumulator, **options)
+
+
+@pytest.mark.parametrize("name", [None, 3, b"ck.db", "a\0b", "\ud800"])
+def test_a_checkpoint_that_is_no_path_is_refused(name):
+    with pytest.raises(se.InvalidInputError, match="`checkpoint` must be a path, got"):
+        se.Monitor(name, windowed(), predictions=Rows(), time="ts")
 
 
 def test_missing_column_is_named(start):
