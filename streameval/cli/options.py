@@ -669,11 +669,14 @@ def option_words(named: Named) -> str | None:
     >>> from streameval.errors import Named
     >>> option_words(Named("classes", '"auto"')), option_words(Named("multilabel", "True"))
     ('--classes auto', '--multilabel')
+    >>> option_words(Named("ignore_label", "-100"))
+    '--ignore-label=-100'
     """
     option = _OPTIONS.get(named.name)
     if option is None or named.value in (None, "", "True"):
         return option
-    return f"{option} {shlex.quote(named.value.strip(_QUOTES))}"
+    value = shlex.quote(named.value.strip(_QUOTES))
+    return f"{option}{'=' if value.startswith('-') else ' '}{value}"
 
 
 def error_text(error: StreamevalError) -> str:

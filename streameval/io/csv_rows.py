@@ -35,6 +35,7 @@ from streameval.io.notation import (
     Notation,
     value_of_cell,
     without_currency,
+    without_spaces,
 )
 from streameval.io.streams import ByteStream
 
@@ -42,7 +43,9 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
 
 _FIRST_ROWS = 100
-_USUAL = Notation()
+_LOOKED_AT = 20  # rows that show titles, or columns between spaces
+_COMMENT = "#"  # numpy.savetxt writes it before a header
+_USUAL, _SPACED = Notation(), Notation(is_spaced=True)
 _NOT_UTF8 = "not UTF-8 (--encoding names another one, such as cp1252)"
 _SEPARATOR_LINE = re.compile(rb'"?sep=([\x20!\x23-\x7e\t])"?', re.IGNORECASE)
 _POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
@@ -230,10 +233,18 @@ class CsvBlock:
     def _misfit(self, row: list[str], line: int) -> str | None:
         if len(row) == len(self.header):
             return None
+        advice = ""
         if len(self.header) == 1:
             advice = f" (`tail -n +{line}` leaves out what is above a header)"
-            return f"the {self.top} has 1 cell, and this row has {len(row)}{advice}"
-        return f"the {self.top} has {len(self.header)} cells, and this row has {len(row)}"
+        elif len(row) == len(self.header) + 1 and line == self.first_line <= _LOOKED_AT:
+            mark = self.delimiter.replace("\t", "\\t")
+            advice = (
+                f" (`sed '1s/^/row{mark}/'` names a column before the others)"
+                if row[-1]
+                else f" (`sed 's/{mark}\\r*$//'` leaves out what is last in each row)"
+            )
+        cells = "1 cell" if len(self.header) == 1 else f"{len(self.header)} cells"
+        return f"the {self.top} has {cells}, and this row has {len(row)}{advice}"
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -283,8 +294,8 @@ class CsvLayout:
             The delimiter, unless the first row shows another one.
         looks_on : bool
             Whether the rows after the first one may show decimal commas, beside a delimiter that
-            is no comma, and the header spaces that mean nothing. Not of a file that grows: these
-            rows might have come later, and a restart knows columns by their names.
+            is no comma, columns between spaces, and that titles stand above the header. Not of a
+            file that grows: these rows might have come later.
 
         Raises
         ------
@@ -294,25 +305,33 @@ class CsvLayout:
         notation = dialect.notation
         piece, said = _without_separator_line(piece)
         usual = said or usual
-        decoded = attrs.evolve(piece, data=notation.decoded(piece.data))
-        names, n_lines, delimiter = _first_row(decoded, source, dialect.delimiter, usual)
+        data, is_free = notation.decoded(piece.data), dialect.header is None
+        found = []
+        if looks_on and is_free and (n_titles := _n_titles(data, dialect.delimiter, usual)):
+            piece, data = _without_lines(piece, n_titles), _after(data, n_titles)
+            found.append(f"the header of line {piece.first_line}")
+        decoded, given = attrs.evolve(piece, data=data), dialect.delimiter
+        if looks_on and given is None and _has_columns(data):
+            given, notation = " ", attrs.evolve(notation, is_spaced=True)
+        names, n_lines, delimiter = _first_row(decoded, source, given, usual, notation)
         if not names:
             return None, piece
-        data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
-        found = [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
-        told = (dialect.decimal, dialect.delimiter, dialect.thousands)
+        if notation.is_spaced and names[0] == _COMMENT:
+            names = names[1:]
+        found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
+        told = (dialect.decimal, dialect.delimiter)
         is_told = any(one is not None for one in told) or delimiter == ","
-        if looks_on and not is_told:
-            decimal, why = _decimal(decoded.data, delimiter)
+        if looks_on and not is_told and dialect.thousands not in (",", "."):
+            decimal, why = _decimal(data, delimiter)
             notation = attrs.evolve(notation, decimal=decimal)
             found += why
-        if looks_on and dialect.header is None and _is_spaced(names):
+        if is_free and _is_spaced(names):
             notation = attrs.evolve(notation, is_spaced=True)
             names = tuple(name.strip().strip('"') for name in names)
             found.append("spaces around cells")
         shown = " and ".join(found)
-        if dialect.header is None:
-            rows = attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
+        if is_free:
+            rows = _without_lines(piece, n_lines)
             return cls(names, delimiter, "header", notation, shown), rows
         numbers = tuple(str(number) for number in range(1, len(names) + 1))
         top = "header" if dialect.header else "first row"
@@ -366,12 +385,59 @@ def _without_separator_line(piece: Piece) -> tuple[Piece, str]:
     return rest, match[1].decode()
 
 
+def _without_lines(piece: Piece, n_lines: int) -> Piece:
+    """Leave out the first lines."""
+    first_line = piece.first_line + n_lines
+    return attrs.evolve(piece, first_line=first_line, data=_after(piece.data, n_lines))
+
+
+def _after(data: bytes, n_lines: int) -> bytes:
+    return b"".join(data.split(b"\n", n_lines)[n_lines:])
+
+
+def _n_titles(data: bytes, delimiter: str | None, usual: str) -> int:
+    """Count the lines above a header, each with one cell at most; 0 if nothing shows a header.
+
+    A header has names alone, each once, and the rows below have as many cells.
+    """
+    found = []
+    for one in (delimiter,) if delimiter else dict.fromkeys((usual, *_DELIMITERS)):
+        rows = _first_rows(data, one)
+        at = next((at for at, (_, row) in enumerate(rows) if sum(map(bool, row)) > 1), len(rows))
+        if len({len(row) for _, row in rows[at:]}) == 1 < len(rows) - at:
+            before, header = rows[at]
+            if not at:
+                return 0
+            names = {name for name in header if isinstance(value_of_cell(name), str)}
+            found += [before] if len(names) == len(header) else []
+    return min(found, default=0)
+
+
+def _first_rows(
+    data: bytes, delimiter: str, notation: Notation = _USUAL
+) -> list[tuple[int, list[str]]]:
+    """List the first rows, each with the number of lines before it; none if one is a fault."""
+    rows = list(islice(_records(data, delimiter, notation), _LOOKED_AT))
+    read = [(before, row) for before, _, row in rows if isinstance(row, list)]
+    return read if len(read) == len(rows) else []
+
+
+def _has_columns(data: bytes) -> bool:
+    """Tell whether spaces alone cut the first rows into columns; R names none for that of names."""
+    line = text_of(data.lstrip().partition(b"\n")[0])
+    rows = [] if _DELIMITERS.keys() & {*line} else _first_rows(data, " ", _SPACED)
+    if len(rows) < 2:
+        return False
+    width, *widths = [len(row) - (row[0] == _COMMENT) for _, row in rows]
+    return width > 1 and len({*widths}) == 1 and widths[0] - width in (0, 1)
+
+
 def _first_row(
-    piece: Piece, source: str, delimiter: str | None, usual: str
+    piece: Piece, source: str, delimiter: str | None, usual: str, notation: Notation = _USUAL
 ) -> tuple[tuple[str, ...], int, str]:
     """Read the first row, empty if there is none, the number of its lines, and the delimiter."""
     chosen = delimiter or usual
-    for before, after, row in _records(piece.data, chosen):
+    for before, after, row in _records(piece.data, chosen, notation):
         # Quotes make no sense around cells that another delimiter separates.
         is_fault = isinstance(row, str)
         line = text_of(piece.data).split("\n")[before].rstrip("\r") if is_fault else row[0]
@@ -420,7 +486,7 @@ def _decimal(data: bytes, delimiter: str) -> tuple[str, list[str]]:
     """
     rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
     first = (cell.strip() for row in islice(rows, _FIRST_ROWS) for cell in row)
-    cells = [without_currency(cell).rstrip(" %") for cell in first]
+    cells = [without_spaces(without_currency(cell)).rstrip(" %") for cell in first]
     are_clear = any(has_decimal_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
     pointed = [cell for cell in cells if _POINT.fullmatch(cell)]
     if are_clear and not pointed and not any(map(_LIST.fullmatch, cells)):

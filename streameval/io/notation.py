@@ -42,8 +42,14 @@ _READ_BY = {
         r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+|[+-]?[0-9]{1,3}(?:\.[0-9]{3}){2,}"
     ): "--thousands . reads such numbers",
     re.compile(
-        rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:[.,][0-9]+)?"
+        rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+,[0-9]+"
+    ): "--decimal , --thousands ' ' reads such numbers",
+    re.compile(
+        rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:\.[0-9]+)?"
     ): "--thousands ' ' reads such numbers",
+    re.compile(
+        r"[+-]?[0-9]{1,3}(?:'[0-9]{3})+(?:\.[0-9]+)?"
+    ): '--thousands "\'" reads such numbers',
 }
 """What reads cells that show how they are written, the first that fits."""
 OPTION = re.compile(r"\((--[^)]*) reads ")
@@ -157,6 +163,15 @@ def without_currency(text: str) -> str:
         return f"-{without_currency(text[1:-1])}"
     found = _MONEY.fullmatch(text)
     return text if found is None else f"{found['minus']}{found['after'] or found['before']}"
+
+
+def without_spaces(number: str) -> str:
+    """Leave out the spaces between thousands.
+
+    >>> without_spaces("1 204,50"), without_spaces("1 of 204")
+    ('1204,50', '1 of 204')
+    """
+    return re.sub(rf"(?<=[0-9])[{_SPACES}](?=[0-9]{{3}})", "", number)
 
 
 def known_encoding(name: str) -> str | None:

@@ -24,7 +24,7 @@ from streameval.io.trec_rows import (
     TextArray,
     TrecForm,
     TrecTable,
-    first_tag,
+    first_rows,
     tables,
     whole_queries,
 )
@@ -339,10 +339,10 @@ def gathered_runs(
         taken = 0
 
 
-def run_tag(source: str, *, copy: BinaryIO | None = None) -> str:
-    """Read the tag of the first row of a run; empty if it has none."""
+def rows_of_run(source: str, *, copy: BinaryIO | None = None) -> list[list[str]]:
+    """Read the fields of the first rows of a run."""
     with opened(source, copy=copy) as stream:
-        return first_tag(stream)
+        return first_rows(stream)
 
 
 def _source(path: Path) -> str:

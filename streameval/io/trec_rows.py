@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, pairwise
 from typing import Any
 
 import attrs
@@ -24,6 +25,7 @@ FloatArray = Floats
 _END = "\0"
 _COMMENT = "#"
 _BEIR, _HEADER = 3, "query-id"
+_FIRST_ROWS = 1000
 _NUMBERS = Numbers()
 
 
@@ -188,14 +190,30 @@ def tables(stream: ByteStream, form: TrecForm) -> Iterator[TrecTable]:
             yield TrecTable.of(query, columns.doc, columns.value, line)
 
 
-def first_tag(stream: ByteStream) -> str:
-    """Read the tag of the first row of a run; empty if it has none."""
+def first_rows(stream: ByteStream) -> list[list[str]]:
+    """Read the fields of the first rows."""
     for piece in pieces(stream, LineEnds()):
-        rows = filter(_holds_a_row, text_of(piece.data).split("\n"))
-        fields = _fields(next(rows, ""))
-        if fields:
-            return " ".join(fields[RUN.widths[0] - 1 : RUN.widths[0]])
-    return ""
+        lines = islice(filter(_holds_a_row, text_of(piece.data).split("\n")), _FIRST_ROWS)
+        if rows := list(map(_fields, lines)):
+            return rows
+    return []
+
+
+def order_by_rank(rows: Sequence[Sequence[str]]) -> str:
+    """Tell whether the scores of each query rise with the rank, or are equal; else nothing.
+
+    >>> order_by_rank([["q", "Q0", "a", "2", "0.5"], ["q", "Q0", "b", "1", "0.3"]])
+    'rise'
+    """
+    try:
+        scores = {(row[0], int(row[3])): float(row[4]) for row in rows}
+    except (ValueError, IndexError):
+        return ""
+    ranked = pairwise(sorted(scores.items()))
+    steps = [after - before for (key, before), (other, after) in ranked if key[0] == other[0]]
+    if len(scores) < len(rows) or not steps or min(steps) < 0:  # a rank twice is none
+        return ""
+    return "rise" if min(steps) > 0 else "" if any(steps) else "are equal"
 
 
 def whole_queries(parts: Iterable[TrecTable], min_rows: int, source: str) -> Iterator[TrecTable]:

@@ -18,7 +18,8 @@ from streameval.io.columns import Argument, Texts, objects
 from streameval.io.errors import BadRow, shown
 from streameval.io.formats import read_blocks
 from streameval.io.streams import is_read_once, name_of, opened, writing_temporary_file
-from streameval.io.trec import Run, gathered_runs, is_scattered, read_qrels, run_tag, sized_runs
+from streameval.io.trec import Run, gathered_runs, is_scattered, read_qrels, rows_of_run, sized_runs
+from streameval.io.trec_rows import order_by_rank
 from streameval.runs.sources import BlockSource, RawRow
 from streameval.runs.totals import Seen
 
@@ -36,6 +37,17 @@ _TYPES: dict[str, Any] = {
 _QUERY = "query"
 ARGUMENTS = (*_TYPES, _QUERY, "num_relevant", "query_weight")
 """What a block of queries is laid out as; other arguments are columns of a table of queries."""
+_DOUBTS = {
+    "rise": (
+        "rank 1 has the lowest score, but the highest score comes first; of distances, use "
+        "`awk '{$5 = -$5} 1'`"
+    ),
+    "are equal": (
+        "all scores of a query are equal, and ranks do not count; `awk '{$5 = -$4} 1'` makes "
+        "scores of ranks"
+    ),
+}
+"""What to say of a run whose scores rise with the rank or are equal."""
 MISSING = "missing"
 """The argument that tells judged queries that no file has."""
 
@@ -237,12 +249,13 @@ class JudgedRuns(BlockSource):
         self._path = qrels
         self._count_missing = count_missing
         self._max_documents = max_documents
-        self._tag = ""
+        self._rows: list[list[str]] = []  # the first ones
         self._qrels = read_qrels(qrels)
         if not self._qrels:
             raise BadDataError(f"{name_of(qrels)}: holds no rows.")
         self._seen = Seen()
         self._n_judged = self._n_unjudged = 0
+        self._finds_judged = False
         self._gathers = False
         self._scattered: list[str] = []
         self._copies: dict[str, BinaryIO] = {}
@@ -267,6 +280,9 @@ class JudgedRuns(BlockSource):
                 self._seen.add(run, name_of(file))
                 judged = {query: self._qrels[query] for query in run if query in self._qrels}
                 self._n_judged += len(judged)
+                self._finds_judged = self._finds_judged or any(
+                    not docs.keys().isdisjoint(run[query]) for query, docs in judged.items()
+                )
                 self._n_unjudged += len(run) - len(judged)
                 known = self._known(list(judged))
                 limit = self._max_documents
@@ -292,7 +308,7 @@ class JudgedRuns(BlockSource):
             copy = self._copies[file] = self._open.enter_context(TemporaryFile())  # noqa: SIM115
             _copy(file, copy)
         if file == self._files[0]:
-            self._tag = run_tag(file, copy=copy)
+            self._rows = rows_of_run(file, copy=copy)
         if self._gathers and is_scattered(file, copy=copy):
             self._scattered.append(name_of(file))
             return gathered_runs(file, _ROWS, copy=copy)
@@ -314,12 +330,23 @@ class JudgedRuns(BlockSource):
         BadDataError
             If no query is judged at all.
         """
+        name, first = name_of(self._path), next(iter(self._qrels.items()))
         if not self._n_judged:
-            raise BadDataError(f"{name_of(self._path)}: none of the queries of the run is judged.")
+            raise BadDataError(
+                f"{name}: none of the queries of the run is judged; the run begins with query "
+                f"{shown(self._rows[0][0])}, and the judgements with {shown(first[0])}."
+            )
         remarks = [
             f"{name}: was read again and held in memory: the rows of a query are not together."
             for name in self._scattered
         ]
+        if not self._finds_judged:
+            remarks.append(
+                f"{name}: none of the documents of the run is judged; the run begins with document "
+                f"{shown(self._rows[0][2])}, and the judgements with {shown(next(iter(first[1])))}."
+            )
+        if order := order_by_rank(self._rows):
+            remarks.append(f"{name_of(self._files[0])}: {_DOUBTS[order]}.")
         if self._n_unjudged:
             left_out = "1 query" if self._n_unjudged == 1 else f"{self._n_unjudged:,} queries"
             remarks.append(f"left out {left_out} of the run without judgements.")
@@ -327,7 +354,8 @@ class JudgedRuns(BlockSource):
 
     def origin(self) -> dict[str, Any]:
         """Say where the judgements come from, how many queries have none, and the run's tag."""
-        tag = {"runid": self._tag} if self._tag else {}
+        row = self._rows[0] if self._rows else []
+        tag = {"runid": row[5]} if len(row) > 5 else {}
         return {"qrels": self._path, "unjudged": self._n_unjudged, **tag}
 
 

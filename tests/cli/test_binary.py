@@ -212,6 +212,21 @@ def test_binary_finds_two_models_whose_first_scores_sum_to_one(call, write):
     assert (done.code, "but do not sum to 1" in done.err) == (2, True)
 
 
+def test_binary_takes_one_of_minus_one_and_one_as_positive(call, write):
+    rows = [{"y_true": t, "y_score": s} for t, s in [(1, 0.75), (-1, 0.25), (1, 0.5)]]
+    done = call("eval", write("a.csv", rows), *BINARY, "--json")
+    assert done.json["metrics"]["roc_auc"] == 1.0
+    assert done.err == "streameval: note: took 1 of the labels -1 and 1 as positive.\n"
+    done = call("eval", write("a.csv", rows), *BINARY, "--pos-label=-1", "--json")
+    assert (done.json["metrics"]["roc_auc"], done.err) == (0.0, "")
+
+
+def test_binary_names_the_list_in_a_vector_of_spark(call, write):
+    rows = [{"y_true": 1, "p": {"type": 1, "values": [0.25, 0.75]}}]
+    refused = call("eval", write("a.jsonl", rows), *BINARY, "--y-score", "p").err
+    assert refused == ("streameval: error: `p` holds an object; name a list in it, p.values.\n")
+
+
 def test_binary_reads_real_scores_of_two_listed_classes(call, write):
     rows = [{"y_true": 1, "p": -3, "q": 2}, {"y_true": 0, "p": 4, "q": -1}]
     options = ("--y-score", "p,q", "--classes", "0,1", "--scores", "real")

@@ -30,14 +30,30 @@ MISNAMED = [
     ),
     (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
     (
-        "Report,,\n2026,,\nid,y_true,y_pred\n7,1,1\n",
+        "Report,May,\n2026,,\nan id,y_true,y_pred\n7,1,1\n",
         [],
-        f"{NO_TRUTH}Report, ''. A later row names 'y_pred': `sed -n '/y_pred/,$p' FILE > log.csv`",
+        f"{NO_TRUTH}Report, May, ''. A later row names 'y_true': `sed -n '/^\"*an.id/,$p' ",
     ),
     (
         "1.0e+00 2.5e-01\n0.0e+00 5.0e-01\n",
         BINARY,
-        f"{NO_TRUTH}1.0e+00 2.5e-01. The first row has numbers alone; --delimiter ' ' --header",
+        f"{NO_TRUTH}1.0e+00, 2.5e-01. The first row has numbers alone; --header A,B,C names",
+    ),
+    (
+        "1.0e+00 2.5e-01\n0.0e+00 5.0e-01\n",
+        [*BINARY, "--y-true", "1", "--y-score", "2"],
+        (
+            "no column '1' in the first rows: choose from 1.0e+00, 2.5e-01. The first row has "
+            "numbers alone; --header none numbers the columns of a file without."
+        ),
+    ),
+    (
+        "LABEL,SCORE\n\\N,0.5\n1,0.5\n",
+        [*BINARY, "--y-true", "label", "--y-score", "score"],
+        (
+            "no column 'label' in the first rows: did you mean 'LABEL'? Choose from LABEL, SCORE. "
+            "Their names differ in case: LABEL, SCORE. --na '\\N' --where 'LABEL!=' leaves out"
+        ),
     ),
     (
         "y_true,y_pred\n['a'],['b']\n",
@@ -101,12 +117,22 @@ BAD = [
         "line 1: not CSV (new-line character seen in unquoted field).",
     ),
     (
-        "# made by a tool\n" + LABELS,
+        "# made by a tool\n" + LABELS + "1,0,1\n",
         [],
         (
             "line 2: the header has 1 cell, and this row has 2 (`tail -n +2` leaves out what is "
             "above a header)."
         ),
+    ),
+    (
+        "y_true,y_pred\n1,1,\n0,1,\n",
+        [],
+        "line 2: the header has 2 cells, and this row has 3 (`sed 's/,\\r*$//'` leaves out what is",
+    ),
+    (
+        "y_true\ty_pred\n7\t1\t1\n8\t0\t1\n",
+        [],
+        "line 2: the header has 2 cells, and this row has 3 (`sed '1s/^/row\\t/'` names a column b",
     ),
     (
         LABELS + "y_true,y_pred\n",
@@ -179,14 +205,17 @@ def test_eval_says_what_is_asked_wrongly(data, options, message, told):
             '{"columns": ["y_true", "y_pred"], "data": [[1, 0], [1, 1]]}',
             (
                 "no column 'y_true' in the first rows: choose from columns, data. `data` holds "
-                "unnamed rows; write objects: df.to_json(FILE, orient='records')."
+                "rows of `columns`; write each on a line: jq -c '.columns as $c | .data[] | "
+                "[$c, .] | transpose | map({(.[0]): .[1]}) | add' FILE > rows.jsonl."
             ),
         ),
         (
             '{"y_true": {"0": 1, "1": 0}, "y_pred": {"0": 1, "1": 0}}',
             (
                 "`y_true` holds an object, {'0': 1, '1': 0}, and not a label; if it is a column of "
-                "a data frame, write the rows: df.to_json(FILE, orient='records')."
+                "a data frame, write each row on a line: jq -c '[to_entries[] | .key as $c | "
+                ".value | to_entries[] | {r: .key, v: {($c): .value}}] | group_by(.r)[] | map(.v) "
+                "| add' FILE > rows.jsonl."
             ),
         ),
         (

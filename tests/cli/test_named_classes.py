@@ -89,6 +89,20 @@ NUMBERED = [{name.translate(TO_DIGITS): value if name != "y_true" else "abc".ind
              for name, value in row.items()} for row in SCORES]  # fmt: skip
 
 
+@each("name", ["{}", "p_{}", "{}_score", "p({})", "a{}a"])
+@each("typed", [(), ("--classes", "a,b,c")])
+def test_columns_named_as_the_classes_are_in_their_order_with_what_all_names_share(
+    typed, name, call, write
+):
+    rows = [
+        {"y_true": row["y_true"], **{name.format(label): row[label] for label in "abc"}}
+        for row in SCORES
+    ]
+    columns = ",".join(map(name.format, "cab"))
+    done = call("eval", write("a.csv", rows), "--y-score", columns, *typed, "--json")
+    assert done.json["metrics"]["accuracy"] == 1.0
+
+
 @pytest.mark.slow
 @each("name", ["a.csv", "a.jsonl"])
 @each("columns", [*permutations("abc")])

@@ -495,6 +495,12 @@ def test_ranks_are_told_from_scores_and_read_as_such(suffix, in_lists, call, wri
     assert right.err == ""
 
 
+def test_ranks_are_told_where_the_rows_of_queries_are_not_together(call, write):
+    rows = [{"query": q, "relevance": 1, "position": at} for at in (3, 1, 2) for q in "abc"]
+    done = call("eval", write("a.csv", rows), "--task", "ranking", "--y-score", "position")
+    assert "use --rank position" in done.err
+
+
 def test_ranks_that_are_no_numbers_are_bad_rows(call, write):
     rows = [{"query": "a", "relevance": 1, "position": at} for at in (1, "x")]
     given = ("eval", write("log.csv", rows), "--task", "ranking", "--rank", "position")

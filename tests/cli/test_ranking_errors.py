@@ -208,10 +208,69 @@ def test_ranking_says_that_there_is_no_room_for_a_copy(call, run, stdin, monkeyp
     assert found == "a temporary file cannot be written: no space left on device."
 
 
+def test_ranking_notes_that_no_document_is_judged(call, run, folder):
+    (folder / "b.qrels").write_text("t3 0 x 1\n")
+    done = call("eval", run, *RANKING, "--qrels", "b.qrels", "--json")
+    assert done.json["metrics"]["map"] == 0
+    assert done.err.startswith(
+        "streameval: note: b.qrels: none of the documents of the run is judged; the run begins "
+        "with document '"
+    )
+    assert "', and the judgements with 'x'.\n" in done.err
+
+
+@each(
+    ("scores", "note"),
+    [
+        (
+            "123",
+            "rank 1 has the lowest score, but the highest score comes first; of distances, use",
+        ),
+        (
+            "111",
+            "all scores of a query are equal, and ranks do not count; `awk '{$5 = -$4} 1'` mak",
+        ),
+        ("321", ""),
+        ("113", ""),
+        ("1", ""),
+    ],
+)
+def test_ranking_notes_scores_that_do_not_fall_with_the_rank(scores, note, call, folder):
+    rows = [
+        f"{query} Q0 d{rank} {rank} {score} tag\n"
+        for query in ("q1", "q2")
+        for rank, score in enumerate(scores, 1)
+    ]
+    (folder / "c.run").write_text("".join(rows[::-1]))
+    (folder / "c.qrels").write_text("q1 0 d1 1\nq2 0 d1 1\n")
+    told = call("eval", "c.run", *RANKING, "--qrels", "c.qrels").err
+    assert told.startswith(f"streameval: note: c.run: {note}") if note else not told
+
+
+@each("row", ["q Q0 {} 0 {} tag\n", "q Q0 {} first {} tag\n"])
+def test_ranking_notes_nothing_of_ranks_that_are_none(row, call, folder):
+    (folder / "c.run").write_text("".join(row.format(f"d{n}", n) for n in range(3)))
+    (folder / "c.qrels").write_text("q 0 d1 1\n")
+    assert call("eval", "c.run", *RANKING, "--qrels", "c.qrels").err == ""
+
+
+def test_ranking_names_the_command_that_finds_clicked_ids_among_shown_ones(call, write):
+    log = write("a.jsonl", [{"query": "q", "shown": ["a", "b"], "clicked": ["b"]}])
+    options = ("--relevance", "clicked", "--doc", "shown")
+    assert error_of(call("eval", log, *RANKING, *options), 2) == (
+        "`clicked` holds ids, not numbers; jq -c '.clicked as $ids | .relevance = [.shown[] | if "
+        "IN($ids[]) then 1 else 0 end] | .rank = [range(1; (.shown | length) + 1)]' FILE > "
+        "rows.jsonl writes the relevance of each of `shown`, and --rank rank reads its place."
+    )
+
+
 def test_ranking_says_that_no_query_is_judged(call, run, folder):
     (folder / "b.qrels").write_text("x 0 d1 1\n")
     found = error_of(call("eval", run, *RANKING, "--qrels", "b.qrels"), 3)
-    assert found == "b.qrels: none of the queries of the run is judged."
+    assert found == (
+        "b.qrels: none of the queries of the run is judged; the run begins with query 't12', and "
+        "the judgements with 'x'."
+    )
 
 
 @pytest.mark.parametrize(

@@ -64,6 +64,16 @@ def test_once_counts_what_is_there_and_shows_it(watch, log):
     assert "150 rows, 1 open pane, " in done.out
 
 
+def test_spaces_around_the_cells_of_a_header_mean_nothing(watch, folder):
+    rows = [row(at, at % 2, (at % 10) / 10) for at in range(150)]
+    lines = [", ".join(rows[0]), *(", ".join(map(str, one.values())) for one in rows)]
+    (folder / "log.csv").write_text("\n".join(lines) + "\n")
+    assert "150 rows, 1 open pane, " in watch("log.csv", "--once").out
+    with (folder / "log.csv").open("a") as file:
+        file.write(f"{lines[-1]}\n")
+    assert "151 rows, 1 open pane, " in watch("log.csv", "--once").out
+
+
 def test_once_tells_what_is_ahead_of_the_clock(watch, folder):
     begin = int(time.time()) - START + 7200
     write(folder / "log.jsonl", [row(begin + at) for at in range(0, 600, 10)])

@@ -156,6 +156,14 @@ SET = Dialect(header=("a", "b"), decimal=".")
         ('"sep=|"\r\nt|s\r\n1|5\r\n', Dialect(), "|", ".", ""),
         ("SEP=;\nt;s\n1;5\n", Dialect(";"), ";", ".", ""),
         ("sep=;\nt|s\n1|5\n", Dialect(), "|", ".", "the delimiter '|'"),
+        ("t;s\n1;1 234,5\n", Dialect(), ";", ",", "the delimiter ';' and decimal commas"),
+        ("t;s\n1;0,5\n", Dialect(thousands=" "), ";", ",", "the delimiter ';' and decimal commas"),
+        ("t;s\n1;0,5\n", Dialect(thousands=","), ";", ".", "the delimiter ';'"),
+        ("t s\n1 0.5\n", Dialect(), " ", ".", "the delimiter ' '"),
+        (" t  s\n 1  0.5\n12 0.75\n", Dialect(), " ", ".", "the delimiter ' '"),
+        ('"t" "s u"\n1 0.5\n', Dialect(), " ", ".", "the delimiter ' '"),
+        ("# t s\n1 0.5\n", Dialect(), " ", ".", "the delimiter ' '"),
+        ("1 0.5\n0 0.25\n", SET, " ", ".", "the delimiter ' '"),
     ],
 )
 def test_first_rows_show_the_dialect(text, dialect, delimiter, decimal, found):
@@ -164,6 +172,46 @@ def test_first_rows_show_the_dialect(text, dialect, delimiter, decimal, found):
     assert len(block.header) == 2
     n_before = text.lower().count("sep=") + (dialect.header is None)
     assert block.first_line == n_before + 1
+
+
+@each(
+    ("titles", "table"),
+    [
+        ("Report\n", "t,s\n1,5\n"),
+        ("Report;;\n;;\nMay 2026;;\n", "t;s;u\n1;0,5;x\n"),
+        ("Report, May\n\n", "t;s\n1;0,5\n2;0,25\n"),
+        ('"Two\nlines",\n', "t,s\n1,5\n"),
+    ],
+)
+def test_titles_above_the_header_are_left_out(titles, table):
+    (block,) = blocks(titles + table, Dialect())
+    (alone,) = blocks(table, Dialect())
+    assert block.header == alone.header
+    assert list(block.rows()) == list(alone.rows())
+    assert block.first_line == alone.first_line + titles.count("\n")
+    assert block.found.startswith(f"the header of line {block.first_line - 1}")
+
+
+@each(
+    "text",
+    [
+        "Report\n1,2\n3,4\n",
+        "Report\nt,t\n1,2\n",
+        "Report\nt,s\n1,2,3\n",
+        'Report\nt,s\n1,"2\n',
+        "Report\nt,s\n",
+        "Report;\nt;s\n",
+    ],
+)
+def test_first_rows_without_a_table_below_are_no_titles(text):
+    assert blocks(text, Dialect())[0].header[0] == "Report"
+
+
+def test_the_first_of_two_columns_may_lack_its_name():
+    (block,) = blocks('"t" "s"\n"1" "a" 5\n"2" "b" 6\n', Dialect())
+    advice = "(`sed '1s/^/row /'` names a column before the others)"
+    fault, _ = block.parse([WORD]).faults
+    assert fault == (2, f"the header has 2 cells, and this row has 3 {advice}")
 
 
 def test_a_tab_is_beside_decimal_commas():
@@ -175,6 +223,11 @@ def test_spaces_around_cells_are_left_out():
     (block,) = blocks('t, s\n spam , "a, b"\n')
     assert block.header == ("t", "s")
     assert list(block.rows()) == [{"t": "spam", "s": "a, b"}]
+
+
+@each("text", ["spam ham\nspam\n", "spam ham\n", "spam\nham eggs\n", "a b\n1 2\n1 2 3\n"])
+def test_words_are_no_columns(text):
+    assert len(blocks(text, Dialect())[0].header) == 1
 
 
 @each("text", ["sep=;\n", "sep=;", "sep=;\n\n"])

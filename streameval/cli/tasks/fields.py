@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from itertools import chain
+from itertools import chain, product
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
@@ -61,7 +63,14 @@ NO_COLUMNS = (
     "TREC files have no columns of their own; to count some queries, give --qrels of these alone"
 )
 """Why rows of TREC files cannot be chosen or have a time, and what to do instead."""
-_RECORDS = "df.to_json(FILE, orient='records')"
+_FROM_SPLIT = (
+    "jq -c '.columns as $c | .data[] | [$c, .] | transpose | map({(.[0]): .[1]}) | add' "
+    "FILE > rows.jsonl"
+)
+_FROM_COLUMNS = (
+    "jq -c '[to_entries[] | .key as $c | .value | to_entries[] | {r: .key, v: {($c): .value}}] "
+    "| group_by(.r)[] | map(.v) | add' FILE > rows.jsonl"
+)
 GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is ({} --classes lists mixed labels)"
 
@@ -84,9 +93,9 @@ class TaskColumns:
         The distinct labels that are text in the first rows, sorted.
     rows : sequence of Row
         The first rows.
-    has_class_columns : bool
-        Whether the predictions are a column for each class, named as the class is. They are in
-        the order of the classes then.
+    class_columns : tuple of str
+        The classes, in order, if the predictions are a column for each, named as the class is or
+        with one more text before or behind it in all names, such as p_cat; else empty.
     """
 
     label: tuple[str, ...]
@@ -96,7 +105,7 @@ class TaskColumns:
     row: RawRow
     texts: tuple[str, ...] = ()
     rows: Sequence[RawRow] = ()
-    has_class_columns: bool = False
+    class_columns: tuple[str, ...] = ()
 
     def width(self, names: tuple[str, ...]) -> int | None:
         """Return the number of values that a row has in some columns; None for a single value."""
@@ -107,8 +116,8 @@ class TaskColumns:
 
     def class_names(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
         """List the classes that the scores of a row name, in order; None without names."""
-        if self.has_class_columns and names == self.prediction:
-            return names
+        if self.class_columns and names == self.prediction:
+            return self.class_columns
         found = scores_by_class(self.row[names[0]]) if len(names) == 1 else None
         if not found:
             return None
@@ -133,6 +142,13 @@ class TaskColumns:
         label, other = self.row[self.label[0]], self.row[self.prediction[0]]
         gives_way = is_integer_text(label) and not (self.of_scores or isinstance(other, str))
         return other if gives_way else label
+
+    @property
+    def are_signs(self) -> bool:
+        """Whether the first labels are -1 and 1, as those of support vector machines."""
+        labels = [row.get(self.label[0]) for row in self.rows]
+        are_numbers = all(isinstance(label, int | float) for label in labels if label is not None)
+        return are_numbers and {*labels} - {None} == {-1, 1}
 
     def classes_to_type(self, positive: str | None = None) -> str:
         """Write --classes with the two labels, the positive one last, as far as they are known."""
@@ -171,31 +187,35 @@ def lay_out(
     whole = [row for row in rows if not any(is_gap(row.get(name)) for name in names)]
     row = typical_row(whole or rows, names)
     _refuse_objects(label[0], row[label[0]])
+    _refuse_lists_within(prediction[0], row[prediction[0]])
     if of_scores and not options.max_bad:
         _refuse_swapped(label[0], row[label[0]], row[prediction[0]])
     texts = {row[label[0]] for row in rows if isinstance(row.get(label[0]), str)}
     labels = [row[label[0]] for row in rows if row.get(label[0]) is not None]
-    in_order = _by_class(options, prediction, labels) if of_scores else None
+    in_order, classes = _by_class(options, prediction, labels) if of_scores else (prediction, ())
     return TaskColumns(
         label,
-        in_order or prediction,
+        in_order,
         of_scores,
         bool(options.multilabel),
         row,
         tuple(sorted(texts)),
         rows,
-        in_order is not None,
+        classes,
     )
 
 
 def _by_class(
     options: Options, columns: tuple[str, ...], labels: Sequence[Any]
-) -> tuple[str, ...] | None:
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Put columns that are named as the classes are in the order of the classes.
 
     Returns
     -------
-    tuple of str, or None if the names of the columns are not those of the classes
+    tuple of str
+        The columns.
+    tuple of str
+        Their classes; empty if the names of the columns are not those of the classes.
 
     Raises
     ------
@@ -203,15 +223,30 @@ def _by_class(
         If the columns of several labels a row are in another order than the classes.
     """
     if len(columns) < 2 or options.header == ():
-        return None
-    named = [_class_text(typed_label(options, name)) for name in columns]
-    order = _texts_of_classes(options, named, labels)
-    if sorted(named) != sorted(order):
-        return None
-    in_order = tuple(columns[named.index(text)] for text in order)
+        return columns, ()
+    for named in _parts_of_names([typed_label(options, name) or "" for name in columns]):
+        texts = list(map(_class_text, named))
+        order = _texts_of_classes(options, texts, labels)
+        if sorted(texts) == sorted(order):
+            break
+    else:
+        return columns, ()
+    in_order = tuple(columns[texts.index(text)] for text in order)
     if options.multilabel and in_order != columns:
         refuse_order(columns, in_order, "--y-true")
-    return in_order
+    return in_order, tuple(named[texts.index(text)] for text in order)
+
+
+def _parts_of_names(names: list[str]) -> Iterator[list[str]]:
+    """Yield the names, and what is left of them without a beginning or end that all share.
+
+    >>> list(_parts_of_names(["p_a", "p_b"]))
+    [['p_a', 'p_b'], ['_a', '_b'], ['a', 'b']]
+    """
+    shared = map(commonprefix, (names, [name[::-1] for name in names]))
+    n_before, n_behind = map(len, shared)
+    for start, cut in product(range(n_before + 1), range(n_behind + 1)):
+        yield [name[start : len(name) - cut] for name in names]
 
 
 def _texts_of_classes(options: Options, named: list[str], labels: Sequence[Any]) -> list[str]:
@@ -303,8 +338,16 @@ def _refuse_objects(name: str, label: Any) -> None:
     if isinstance(label, dict):
         raise UsageError(
             f"`{name}` holds an object, {shown(label)}, and not a label; if it is a column "
-            f"of a data frame, write the rows: {_RECORDS}."
+            f"of a data frame, write each row on a line: {_FROM_COLUMNS}."
         )
+
+
+def _refuse_lists_within(name: str, value: Any) -> None:
+    """Raise UsageError for an object of lists, such as a vector of Spark, in place of scores."""
+    fields = value.items() if isinstance(value, dict) else ()
+    lists = [f"{name}.{key}" for key, inner in fields if isinstance(inner, list)]
+    if lists:
+        raise UsageError(f"`{name}` holds an object; name a list in it, {' or '.join(lists)}.")
 
 
 def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
@@ -314,42 +357,84 @@ def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
     if not absent:
         return
     known = nearest(absent[0], chain.from_iterable(rows))
+    hint = next(filter(None, (find(absent, needed, rows) for find in _HINTS)), "")
+    raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
+
+
+def _of_shape(absent: Sequence[str], _: Sequence[str], rows: Sequence[RawRow]) -> str:
+    """Name the command that writes rows of a file that holds them otherwise."""
+    first = rows[0] if rows else {}
+    if _listed(first.get("columns")) and isinstance(first.get("data"), list):
+        return f" `data` holds rows of `columns`; write each on a line: {_FROM_SPLIT}."
+    holders = [name for name in first if _holds_rows(first[name], absent)]
+    n_objects = sum(isinstance(first[name], dict) for name in holders)
+    if len(holders) <= n_objects <= 1:
+        return ""
+    path = "" if n_objects > 1 else holders[0]
+    held = f"`{path}` holds rows" if path else "Each field holds a row"
+    return f" {held}; write each on a line: jq -c '.{path}[]' FILE > rows.jsonl."
+
+
+def _of_later_header(absent: Sequence[str], _: Sequence[str], rows: Sequence[RawRow]) -> str:
+    """Name the command that leaves out what is above a header."""
+    found = ((name, row) for row in rows for name in absent if name in row.values())
+    below, row = next(found, ("", {}))
+    if not below:
+        return ""
+    first = re.sub(r"\W", ".", str(next(filter(None, row.values()))))
+    above = shlex.quote(f'/^"*{first}/,$p')
+    return f" A later row names {below!r}: `sed -n {above} FILE > log.csv` begins there."
+
+
+def _of_numbers(absent: Sequence[str], needed: Sequence[str], rows: Sequence[RawRow]) -> str:
+    """Name the option that reads a file whose first row is no header."""
+    header = [*rows[0]] if rows else []
+    numbers = [name for name in header if isinstance(number_or_text(name), float)]
+    if not numbers:
+        return ""
+    are_all = "numbers alone" if len(numbers) == len(header) else f"the number {numbers[0]}"
+    option = "--header none numbers" if "".join(absent).isdigit() else "--header A,B,C names"
+    hint = "" if len(numbers) == len(header) else _of_names(absent, needed, rows)
+    hint += f" The first row has {are_all}; {option} the columns of a file without."
+    return hint + _without_gaps(chain(header, *(row.values() for row in rows)), "A")
+
+
+def _without_gaps(cells: Iterable[Any], name: str) -> str:
+    """Name the options that leave out rows with gaps; empty if no cell is one."""
+    gaps = dict.fromkeys(filter(is_gap, cells))
+    left_out = f"--na {shlex.quote(','.join(gaps))} --where {shlex.quote(f'{name}!=')}"
+    return f" {left_out} leaves out its rows without {name}." if gaps else ""
+
+
+def _of_other_task(absent: Sequence[str], _: Sequence[str], rows: Sequence[RawRow]) -> str:
+    """Name the task whose columns a file has."""
+    if absent[0] != "y_true":
+        return ""
+    tasks = (
+        asked
+        for asked, columns in _COLUMNS_OF.items()
+        if all(has_column(column, rows) for column in columns)
+    )
+    return next((f" The columns are those of {asked}." for asked in tasks), "")
+
+
+def _of_names(absent: Sequence[str], needed: Sequence[str], rows: Sequence[RawRow]) -> str:
+    """Name the other columns that differ in case alone, or the options of the missing ones."""
+    by_name = {name.strip().casefold(): name for row in rows for name in row}
+    alike = [by_name[name.casefold()] for name in absent if name.casefold() in by_name]
+    if len(alike) == len(absent):
+        gaps = (_without_gaps((row.get(name) for row in rows), name) for name in alike)
+        both = f" Their names differ in case: {', '.join(alike)}." if len(alike) > 1 else ""
+        return both + next(filter(None, gaps), "")
     usual = [name for name in absent if name != "score" or len(needed) > 1]
     known_names = [name for name in usual if name in (*_USUAL_NAMES, *_NAMED_BY)]
     named_by = [_NAMED_BY.get(name) or option_text(name) for name in known_names]
     verb = "name the columns" if len(named_by) > 1 else "names the column"
-    hint = f" {', '.join(named_by)} {verb}." if named_by else ""
-    if absent[0] == "y_true":
-        for asked, columns in _COLUMNS_OF.items():
-            if all(has_column(column, rows) for column in columns):
-                hint = f" The columns are those of {asked}."
-    header = [*rows[0]] if rows else []
-    cut = header[0].split() if len(header) == 1 else header
-    numbers = [name for name in cut if isinstance(number_or_text(name), float)]
-    if len(cut) > len(header) and len(numbers) == len(cut):
-        hint = " The first row has numbers alone; --delimiter ' ' --header A,B names the columns."
-    elif numbers:
-        are_all = "numbers alone" if len(numbers) == len(header) else f"the number {numbers[0]}"
-        hint = hint if len(numbers) < len(header) else ""
-        hint += f" The first row has {are_all}; --header A,B,C names the columns of a file without."
-        cells = chain(header, *(row.values() for row in rows))
-        gaps = dict.fromkeys(filter(is_gap, cells))
-        if gaps:
-            left_out = f"--na {shlex.quote(','.join(gaps))} --where 'A!='"
-            hint += f" {left_out} leaves out its rows without A."
-    holders = [name for name in header if _holds_rows(rows[0][name], absent)]
-    n_objects = sum(isinstance(rows[0][name], dict) for name in holders)
-    if len(holders) > n_objects or n_objects > 1:
-        path = "" if n_objects > 1 else holders[0]
-        held = f"`{path}` holds rows" if path else "Each field holds a row"
-        hint = f" {held}; write each on a line: jq -c '.{path}[]' FILE > rows.jsonl."
-    below = next((name for row in rows for name in absent if name in row.values()), None)
-    if below is not None:
-        above = shlex.quote(f"/{below}/,$p")
-        hint = f" A later row names {below!r}: `sed -n {above} FILE > log.csv` begins there."
-    if "data" in header and set(absent) <= set(_listed(rows[0].get("columns"))):
-        hint = f" `data` holds unnamed rows; write objects: {_RECORDS}."
-    raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
+    return f" {', '.join(named_by)} {verb}." if named_by else ""
+
+
+_HINTS = (_of_shape, _of_later_header, _of_numbers, _of_other_task, _of_names)
+"""What advice there is on a missing column, the first that fits."""
 
 
 def _holds_rows(value: Any, names: Sequence[str]) -> bool:
@@ -571,7 +656,8 @@ def label_type(layout: TaskColumns, names: tuple[str, ...], classes: Any) -> Fie
     if isinstance(label, list):
         raise UsageError(
             f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1, which "
-            "MultiLabelBinarizer of scikit-learn makes of names."
+            "MultiLabelBinarizer of scikit-learn makes of names; of shown items, --task ranking "
+            f"reads them with --relevance {shlex.quote(layout.label[0])}."
         )
     is_true = any(says_truth(layout.row[name]) for name in (*layout.label, *layout.prediction))
     reads = "--classes 2 reads true as 1," if is_true else "--y-score reads scores,"

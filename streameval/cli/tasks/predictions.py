@@ -235,7 +235,7 @@ def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str
     if a.prediction != names:
         fields.refuse_order(names, a.prediction, "--versus")
     layouts = [a]
-    layouts += (attrs.evolve(a, prediction=one, has_class_columns=False) for one in others)
+    layouts += (attrs.evolve(a, prediction=one, class_columns=()) for one in others)
     make, classes, positive = _choose(se.Paired, options, *layouts, make=_maker(names, others))
     columns = (
         Argument("y_true", a.label, fields.label_type(a, a.label, classes)),

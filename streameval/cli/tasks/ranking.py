@@ -287,6 +287,7 @@ def _writer(options: Options) -> Callable[[Mapping[str, Any]], str] | None:
 def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
     """Find the column of each argument: the column named by the user, or one of the same name."""
     check_one_column(options, "y_score")
+    _refuse_ids(options, rows)
     if options.rank is not None:
         refuse(options, ["y_score"], "cannot be used with --rank")
     named = {name: getattr(options, name, None) for name in (*_REQUIRED, *_OPTIONAL)}
@@ -303,6 +304,20 @@ def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
         if name or argument in _REQUIRED or has_column(argument, rows)
     }
     return found | weight
+
+
+def _refuse_ids(options: Options, rows: Sequence[RawRow]) -> None:
+    """Raise UsageError for ids of relevant documents in place of a relevance for each."""
+    name, docs = options.relevance or "relevance", options.doc or "doc"
+    first = next((row[name] for row in rows if row.get(name)), None)
+    if not (isinstance(first, list) and isinstance(first[0], str)):
+        return
+    relevance = f".{name} as $ids | .relevance = [.{docs}[] | if IN($ids[]) then 1 else 0 end]"
+    rank = f".rank = [range(1; (.{docs} | length) + 1)]"
+    raise UsageError(
+        f"`{name}` holds ids, not numbers; jq -c '{relevance} | {rank}' FILE > rows.jsonl writes "
+        f"the relevance of each of `{docs}`, and --rank rank reads its place."
+    )
 
 
 def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[RawRow]) -> bool:
@@ -331,16 +346,14 @@ def _column(
 
 
 def _note_of_ranks(names: Mapping[str, str], rows: Sequence[RawRow]) -> tuple[str, ...]:
-    """Note that the scores of each query are 1 to n, as ranks are, and that 1 comes last."""
-    score, by_query = names["score"], dict[Any, list[str]]()
+    """Note that scores are 1 to n, each once in a query, as ranks are, and that 1 comes last."""
+    score, found = names["score"], list[tuple[Any, str]]()
     for row in rows:
-        value = row.get(score)
-        values = value if isinstance(value, list) else [value]
-        by_query.setdefault(row.get(names.get("query", "")), []).extend(map(str, values))
-    found = list(by_query.values())
-    found = found[:-1] or found  # the last query may continue
-    are_ranks = all(set(values) == set(map(str, range(1, len(values) + 1))) for values in found)
-    if not (are_ranks and max(map(len, found)) > 2):
+        value, query = row.get(score), row.get(names.get("query", ""))
+        found += [(query, str(one)) for one in (value if isinstance(value, list) else [value])]
+    values = {value for _, value in found}
+    are_ranks = len({*found}) == len(found) and values == {*map(str, range(1, len(values) + 1))}
+    if not are_ranks or len(values) <= 2:
         return ()
     note = (
         f"`{score}` is 1, 2, 3 and so on in each query, and the highest score comes first; if "

@@ -32,6 +32,11 @@ def plan_of_curves(options: Options, rows: Sequence[RawRow]) -> Plan:
     layout = fields.lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
     if not layout.multilabel:
         fields.check_one_column(options, "y_true", unless=", unless --multilabel is given")
+    if options.pos_label is None and options.classes is None and layout.are_signs:
+        signed = plan_of_curves(attrs.evolve(options, pos_label="1"), rows)
+        return attrs.evolve(
+            signed, notes=(*signed.notes, "took 1 of the labels -1 and 1 as positive.")
+        )
     is_listed = options.classes not in (None, "auto")
     if not (is_listed or layout.multilabel) and layout.width(layout.prediction) == 2:
         return _plan_of_two(options, layout)
@@ -97,7 +102,7 @@ def _plan_of_listed(options: Options, layout: fields.TaskColumns, classes: Any) 
         raise UsageError(
             f"--pos-label must be one of the two classes {labels!r}, got {positive!r}."
         )
-    if len(names) == 2 and not layout.has_class_columns:
+    if len(names) == 2 and not layout.class_columns:
         fields.refuse_two_models(options, layout, positive, _COMPARED_BY)
     if layout.width(names) is None:
         score = Argument("y_score", names, Numbers())
