@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self
 
@@ -13,7 +15,7 @@ from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
 from streameval.exact.array_types import Array
-from streameval.inputs.arrays import as_ids, read_entry_weights, read_weights
+from streameval.inputs.arrays import as_array, as_ids, read_weights
 from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import rows_of_units, weighted_rows
 from streameval.states.flat import FlatStates
@@ -159,19 +161,42 @@ def _count_clusters(member: Member, rows: GroupedRows, groups: Array, n_groups: 
 
 
 def weights_of(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | None:
-    """Return the weight of each row, the maximum over what is counted; None if all are 1."""
-    names = dict.fromkeys(inner.weights)
-    given = [name for name in names if name is not None and name in columns]
-    found: Array | None = None
-    for name in given:
-        entries = read_entry_weights(columns[name], rows=size, columns=None, name=name)
-        weights: Any = (
-            read_weights(columns[name], rows=size, name=name)
-            if entries is None
-            else entries.max(axis=1, initial=0)
-        )
-        found = weights if found is None else np.maximum(found, weights)
-    return found if found is None or len(given) == len(names) else np.maximum(found, 1)
+    """Return the weight of each row, the maximum over what is counted; None if all are 1.
+
+    Where rows have several items, such as masks, it is the sum of their weights, (n, items).
+    """
+    kinds = dict.fromkeys(
+        (name if name in columns else None, _n_items(member, columns))
+        for member, name in zip(inner.counted, inner.weights, strict=True)
+    )
+    if not size or kinds.keys() == {(None, 1)}:
+        return None
+    every = [_weights_of_kind(*kind, columns, size) for kind in kinds]
+    width = max(weights.shape[1] for weights in every)
+    if len(every) > 1:
+        every = [np.pad(weights, ((0, 0), (0, width - weights.shape[1]))) for weights in every]
+    found = functools.reduce(np.maximum, every)
+    return found[:, 0] if width == 1 else found
+
+
+def _n_items(member: Member, columns: Mapping[Any, Any]) -> int:
+    """Return the number of items that a member counts in each row."""
+    shape: Any = getattr(columns.get(next(iter(member.read.values()))), "shape", ())
+    return math.prod(shape[1:]) if getattr(member.options, "counts_items", False) else 1
+
+
+def _weights_of_kind(
+    name: str | None, n_items: int, columns: Mapping[Any, Any], size: int
+) -> Array:
+    """Read the weights of the items of rows, (n, items), or one for each row, (n, 1)."""
+    if name is None:
+        return np.full((size, 1), n_items)
+    array = as_array(columns[name], name=name)
+    are_entries = array.ndim > 1 and array.size > 0 and len(array) == size
+    items, rows = (array.ravel(), array.size) if are_entries else (array, size)
+    weights: Any = read_weights(items, rows=rows, name=name)
+    weights = weights.reshape(size, -1)
+    return np.asarray(weights if n_items > 1 else weights.max(axis=1, keepdims=True))
 
 
 def rows_with_weight(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | None:

@@ -18,6 +18,7 @@ from streameval.accumulators.grouped_rows import (
     GroupedRows,
     Key,
     count_flat,
+    weights_of,
 )
 from streameval.accumulators.panes import Panes
 from streameval.accumulators.pending import RowBuffer, Rows
@@ -386,7 +387,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         columns = batch.arrays() | keys
         is_counted = self._number_queries(columns, batch, keys, held)
         rows = GroupedRows(columns, batch.size, held.codes)
-        weights = batch.weights()
+        weights = weights_of(self._config.accumulator, columns, batch.size)
         if TIMES in keys and is_counted is not None:
             rows.columns[WEIGHTS] = np.where(is_counted, 1 if weights is None else weights, 0)
         elif TIMES in keys and weights is not None:

@@ -106,7 +106,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         ----------
         batch : mapping, data frame or Arrow table
             The column of the values, and the columns that the accumulator reads.
-        sample_weight : array of shape (n,), optional
+        sample_weight : array of shape (n,), or that of entries or items, optional
             Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
         partial : bool
             Must be False: the rows of a query cannot go on in other batches.

@@ -137,7 +137,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         ----------
         batch : mapping, data frame or Arrow table
             The column of the times, and the columns that the accumulator reads.
-        sample_weight : array of shape (n,), optional
+        sample_weight : array of shape (n,), or that of entries or items, optional
             Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
         partial : bool
             Must be False: the rows of a query cannot go on in other batches.
@@ -532,7 +532,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def _weighed(self, held: Held, rows: Sequence[GroupedRows]) -> FixedPoint:
         before = held.state.weight if held.weight is None else held.weight
         new = (
-            FixedPoint.of_numbers(part.columns[WEIGHTS]).total()
+            FixedPoint.of_numbers(part.columns[WEIGHTS].ravel()).total()
             if WEIGHTS in part.columns
             else FixedPoint(np.array(part.size))
             for part in rows
@@ -569,9 +569,9 @@ def _weights(weights: Array | None, pane_of: Array, size: int) -> FixedPoint:
     """Return the weight of each pane's rows; without weights, each row counts once."""
     if weights is None:
         return FixedPoint(np.bincount(pane_of, minlength=size))
-    numbers = FixedPoint.of_numbers(weights)
+    numbers = FixedPoint.of_numbers(weights.ravel())
     numbers.total()
-    return numbers.scatter(pane_of, size)
+    return numbers.scatter(np.repeat(pane_of, weights.size // len(weights)), size)
 
 
 class TwoStacks:

@@ -126,6 +126,11 @@ class ConfusionConfig(Config):
         return attrs.evolve(self, threshold=threshold, pos_label=self._positive(), scores=scores)
 
     @property
+    def counts_items(self) -> bool:
+        """Whether `n` counts each item of a row of more dimensions."""
+        return not self.multilabel
+
+    @property
     def is_open(self) -> bool:
         """Whether the labels are observed in the data."""
         return self.classes == "auto"

@@ -58,6 +58,8 @@ class MeanConfig(Config):
     """What is summed, and kept for quantiles; equal ones can merge. Made by `of`."""
 
     SUMMARY = "Sum values of any kind, batch by batch, exactly."
+    counts_items = True
+    """Whether `n` counts each item of a row of more dimensions."""
 
     columns: tuple[str, ...] | None = option(
         "The names of several values that each row has, such as loss and latency, which a batch "

@@ -219,17 +219,15 @@ def read_weights(value: Any, *, rows: int, name: str = "sample_weight") -> Float
     return _checked_weights(array, name)
 
 
-def read_entry_weights(
-    value: Any, *, rows: int, columns: int | None, name: str = "sample_weight"
-) -> Floats | Ints | None:
+def read_entry_weights(value: Any, *, rows: int, columns: int) -> Floats | Ints | None:
     """Check one weight per entry of a matrix; None unless the weights have two dimensions."""
     if value is None:
         return None
-    array = as_array(value, name=name)
+    array = as_array(value, name="sample_weight")
     if array.ndim != 2 or not array.size:
         return None
-    check_matrix(array, rows=rows, columns=columns or array.shape[1], name=name)
-    return _checked_weights(array, name)
+    check_matrix(array, rows=rows, columns=columns, name="sample_weight")
+    return _checked_weights(array, "sample_weight")
 
 
 def _checked_weights(array: Array, name: str) -> Floats | Ints:

@@ -9,6 +9,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from offenders import each
 from profiles import cases
@@ -25,6 +26,10 @@ SINGLE: dict[str, Make] = {
     "counts": se.ConfusionAccumulator,
     "observed labels": lambda: se.ConfusionAccumulator("auto"),
     "fit": se.RegressionAccumulator,
+    "items": lambda: se.Collection(
+        {"words": se.ConfusionAccumulator("auto"), "loss": se.MeanAccumulator()},
+        columns={"loss": {"value": "y_pred"}},
+    ),
     "many": lambda: se.Collection(
         {
             "cm": se.ConfusionAccumulator(),
@@ -69,8 +74,9 @@ def order() -> dict[tuple[type, Any], int]:
     return found
 
 
-def drawn_rows(random: random.Random, *, is_ranking: bool, has_blanks: bool) -> Rows:
+def drawn_rows(random: random.Random, chosen: str, *, has_blanks: bool) -> Rows:
     """Draw rows whose times lie close together, but for a few; queries have several."""
+    is_ranking = chosen == "ranking"
     weights = None if is_ranking else random.choice(WEIGHTS)
     values = VALUES[: random.choice([2, 5, len(VALUES)])]
     scale, rows = random.choice([3, 30, 300]), Rows()
@@ -84,6 +90,9 @@ def drawn_rows(random: random.Random, *, is_ranking: bool, has_blanks: bool) -> 
                 row["y_true"] = None
             if weights is not None:
                 row["sample_weight"] = random.choice(weights)
+            if chosen == "items":  # two in each row
+                row |= {name: [row[name], row["q"] % 2] for name in ("y_true", "y_pred")}
+                row |= {} if weights is None else {"sample_weight": random.choices(weights, k=2)}
             rows.append(row)
     return rows
 
@@ -123,7 +132,9 @@ def sent(accumulator: Any, random: random.Random) -> Any:
 
 
 def weight(rows: Rows) -> float:
-    return math.fsum(row.get("sample_weight", 1) for row in rows)
+    return math.fsum(
+        np.sum(row.get("sample_weight", np.ones(np.shape(row["y_true"])))) for row in rows
+    )
 
 
 def labelled(rows: Rows) -> Rows:
@@ -137,7 +148,7 @@ def key(value: Any) -> tuple[type, Any]:
 def check_slices(sliced: Any, make: Make, rows: Rows) -> None:
     """Count the rows of each value on their own: the named ones, then the first of the order."""
     named, size = sliced.options["values"], sliced.options["max_values"]
-    seen = {key(row["c"]) for row in rows if row.get("sample_weight", 1)}
+    seen = {key(row["c"]) for row in rows if weight([row])}
     others = sorted(seen - {key(value) for value in named}, key=order().__getitem__)
     kept = [*map(key, named), *others[: size - len(named)]]
     assert sorted(map(key, sliced), key=repr) == sorted(kept, key=repr)
@@ -153,7 +164,7 @@ class Model:
     """Where the rows of a `Windowed` are, by the rule of its tiers."""
 
     def __init__(self, windowed: se.Windowed, rows: Rows) -> None:
-        self.rows = [row for row in rows if row.get("sample_weight", 1)]
+        self.rows = [row for row in rows if weight([row])]
         options = windowed.options
         self.pane: int = options["pane"]
         self.offset: int = options["offset"]
@@ -202,7 +213,7 @@ class Model:
 def check_panes(windowed: se.Windowed, make: Make, rows: Rows, random: random.Random) -> None:
     """Count the rows of each pane and window on their own."""
     assert windowed.total().to_bytes() == of(make, labelled(rows)).to_bytes()
-    if not any(row.get("sample_weight", 1) for row in rows):
+    if not weight(rows):
         assert (windowed.newest, list(windowed.panes()), windowed.n_rows()) == (None, [], 0)
         return
     model = Model(windowed, rows)
@@ -228,7 +239,7 @@ def check_panes(windowed: se.Windowed, make: Make, rows: Rows, random: random.Ra
         assert part.to_bytes() == of(make, model.between(end - width, end)).to_bytes()
 
 
-NESTINGS = [("slices", None), ("panes", None), ("both", None), ("both", "many")]
+NESTINGS = [("slices", None), ("panes", None), ("both", None), ("both", "many"), ("both", "items")]
 
 
 def check_program(nesting: str, chosen: str | None, seed: int) -> None:
@@ -249,8 +260,8 @@ def check_program(nesting: str, chosen: str | None, seed: int) -> None:
 
     make: Make = slices if nesting == "slices" else panes
     is_ranking = chosen == "ranking"
-    has_blanks = nesting != "slices" and not is_ranking and draw.random() < 0.5
-    rows = drawn_rows(draw, is_ranking=is_ranking, has_blanks=has_blanks)
+    takes_blanks = nesting != "slices" and chosen not in ("ranking", "items")
+    rows = drawn_rows(draw, chosen, has_blanks=takes_blanks and draw.random() < 0.5)
     whole = of(make, rows)
     for _ in range(3):
         assert over_a_tree(make, rows, draw).to_bytes() == whole.to_bytes()

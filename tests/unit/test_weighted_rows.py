@@ -377,3 +377,77 @@ def test_weights_of_entries_are_checked(options: Any, weights: Any, message: str
     if not options:
         with pytest.raises(se.InvalidInputError, match=re.escape(message)):
             curves().update([[1, 0, 1]], [[1, 0, 1]], sample_weight=weights)
+
+
+def images(n: int = 12) -> dict[str, Any]:
+    """Rows of masks with a weight for each item, some of which are 0, and a loss of each row."""
+    rng = np.random.default_rng(4)
+    truth, prediction = rng.integers(0, 3, (2, n, 2, 3))
+    weights = rng.choice([0, 0.25, 1, 1 / 3], (n, 2, 3))
+    weights[5] = 0
+    rows = {"y_true": truth, "y_pred": prediction, "sample_weight": weights}
+    return rows | {"loss": rng.random(n), "s": np.arange(n) % 3, "time": np.arange(n) // 4}
+
+
+def masks() -> se.ConfusionAccumulator:
+    return se.ConfusionAccumulator(3)
+
+
+def masks_and_losses() -> se.Collection:
+    columns = {"losses": {"value": "loss", "sample_weight": "of_losses"}}
+    return se.Collection({"masks": masks(), "losses": se.MeanAccumulator()}, columns=columns)
+
+
+def without_weights() -> se.Collection:
+    columns = {"losses": {"value": "loss"}}
+    return se.Collection({"masks": masks(), "losses": se.MeanAccumulator()}, columns=columns)
+
+
+@each(("make", "is_weighted"), [(masks, True), (masks, False), (without_weights, False)])
+def test_groups_weigh_items_as_one_accumulator_does(
+    make: Callable[[], Any], *, is_weighted: bool
+) -> None:
+    rows = images()
+    if not is_weighted:
+        del rows["sample_weight"]
+    whole = make().update(rows)
+    sliced = se.Sliced(make(), "s").update(rows)
+    assert sliced.total() == whole
+    for value in range(3):
+        own = {name: column[rows["s"] == value] for name, column in rows.items()}
+        assert sliced[value] == make().update(own)
+    assert se.Clustered(make(), by="s").update(rows).total() == whole
+    windowed = se.Windowed(make(), pane=1).update(rows)
+    assert windowed.total() == whole
+    for start, _, part in windowed.panes():
+        own = {name: column[rows["time"] == start] for name, column in rows.items()}
+        assert part == make().update(own)
+    assert windowed.n_rows() == pytest.approx(whole.n if is_weighted else 72)
+    assert se.from_bytes(windowed.to_bytes()) == windowed
+
+
+def test_rows_of_several_numbers_of_items_weigh_as_much_as_the_most() -> None:
+    rows = images() | {"of_losses": np.full(12, 3.0)}
+    windowed = se.Windowed(masks_and_losses(), pane=1).update(rows)
+    assert windowed.n == {"masks": pytest.approx(rows["sample_weight"].sum()), "losses": 36}
+    first = rows["sample_weight"][:, 0, 0]
+    expected = rows["sample_weight"].sum() + np.maximum(3 - first, 0).sum()
+    assert windowed.n_rows() == pytest.approx(expected)
+    assert se.from_bytes(windowed.to_bytes()) == windowed
+    small = {
+        name: column[:4, ..., :1] if column.ndim > 1 else column[:4]
+        for name, column in rows.items()
+    }
+    assert windowed.update(small).n["losses"] == 48
+
+
+@each("make", [se.Sliced, se.Windowed, se.Clustered])
+def test_groups_refuse_weights_of_other_items_as_one_accumulator_does(make: Any) -> None:
+    rows = images()
+    groups = {se.Sliced: {"column": "s"}, se.Windowed: {"pane": 1}, se.Clustered: {"by": "s"}}
+    for weights in (rows["sample_weight"][:, 0], rows["sample_weight"] - 1, np.ones(12)):
+        refused = {**rows, "sample_weight": weights}
+        with pytest.raises(se.InvalidInputError) as alone:
+            masks().update(refused)
+        with pytest.raises(se.InvalidInputError, match=re.escape(str(alone.value))):
+            make(masks(), **groups[make]).update(refused)
