@@ -19,7 +19,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
-from streameval.render.blocks import MAX_DRAWN, PageContent, Row
+from streameval.render.blocks import MAX_DRAWN, Confusions, PageContent, Row
 from streameval.render.markup import (
     Html,
     count,
@@ -31,7 +31,7 @@ from streameval.render.markup import (
     whole_page,
 )
 from streameval.render.page import MAX_LINES, heading, legend, overview, section
-from streameval.render.tables import Confusions, sheet_tables, text_table
+from streameval.render.tables import sheet_tables, text_table
 from streameval.render.text import chance_title, size
 from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
@@ -363,7 +363,7 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
         rest = f"{_REST} of the {MAX_DRAWN - 1} worst" if len(group.slices) >= MAX_DRAWN else _REST
         table = overview(group.by, list(results), columns, level)
         content = joined([table, element("details", element("summary", rest), content)])
-    said = opening(described[0], results, level, group.by)
+    said = opening(described[0], results, level, group.by, confusions)
     return _StatesSection(
         f"part-{number}",
         "" if group.member == group.result_type.TASK else group.member,

@@ -18,8 +18,9 @@ import numpy as np
 from streameval.exact.array_types import Indices, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
-from streameval.metrics.bounded import ROUNDING, Bounded, Threshold, outward
+from streameval.metrics.bounded import ROUNDING, Bounded, Interval, Threshold, outward
 from streameval.metrics.envelope import of_shares, of_sums
+from streameval.metrics.intervals import wilson
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.shares import (
     first_of_highest,
@@ -247,6 +248,22 @@ def recall_at_top(table: CellTable, share: float) -> Bounded:
     return of_shares(
         table, lambda points: _of_top(points, share, lambda tp, _, n_pos, __: tp / n_pos)
     )
+
+
+def recall_at_top_confidence(table: CellTable, z: float, share: float) -> Interval:
+    """Compute the interval of the gain, whose threshold follows from the data.
+
+    It combines two distances, as for the sum of independent terms: from the gain to the end of
+    Wilson's interval for the positives as draws, which a fixed threshold would have; and to the
+    gain at the end of Wilson's interval for `share` of the examples, as the threshold of the
+    population may be there. Where a sample has more positives at the top, its threshold is higher:
+    the two errors have opposite signs, so that the interval is rather too wide.
+    """
+    held, n_pos = recall_at_top(table, share), float(table.n_pos)
+    fewer, more = (recall_at_top(table, end) for end in wilson(share, float(table.n), z))
+    below = held.low - wilson(held.low, n_pos, z)[0], held.low - fewer.low
+    above = wilson(held.high, n_pos, z)[1] - held.high, more.high - held.high
+    return max(held.low - math.hypot(*below), 0.0), min(held.high + math.hypot(*above), 1.0)
 
 
 def lift_at_top(table: CellTable, share: float) -> Bounded:

@@ -13,12 +13,15 @@ import numpy as np
 
 from streameval.exact.array_types import Array, Floats, Ints
 from streameval.metrics.bounded import Bounded, Interval
+from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.table import Reading
 
 MAX_DRAWN = 8
 """How many lines share a picture: more colours are hard to distinguish."""
 
 Line = tuple[Floats, Floats]
+Confusions = Literal["count", "rate"]
+"""How to rank confused pairs of classes: by examples, or by shares of the true class."""
 
 
 def thinned(x: Floats, y: Floats, limit: int) -> Line:
@@ -100,6 +103,19 @@ class Matrix(NamedTuple):
         shares = np.zeros(self.counts.shape)
         np.divide(self.counts, totals, out=shares, where=totals > 0)
         return shares
+
+    def confused(self, by: Confusions = "count") -> list[tuple[int, int]]:
+        """List the pairs of a true and a predicted class that were confused, the worst first.
+
+        They are ranked by examples, or by their share of the true class.
+        """
+        wrong, shares = self.counts.copy(), self.row_shares()
+        np.fill_diagonal(wrong, 0)
+        np.fill_diagonal(shares, 0)
+        first, second = (wrong, shares) if by == "count" else (shares, wrong)
+        order = np.lexsort((-second.ravel(), -first.ravel()))  # the last key counts first
+        n_confused = np.count_nonzero(wrong)
+        return [divmod(index, len(wrong)) for index in order[:n_confused].tolist()]
 
 
 class BandedLine(NamedTuple):
@@ -218,6 +234,14 @@ class Reliability(NamedTuple):
         if self.share is not None:
             return 1.0
         return min(1.0, 1.05 * float(max(self.predicted.max(), self.observed.max())))
+
+    def sampling(self, level: float) -> list[Interval]:
+        """Compute Wilson's interval of each bin; fractional weights and clusters have none."""
+        weight = np.asarray(self.weight, dtype=np.float64)
+        if not (level and self.are_draws) or np.any(weight != np.rint(weight)):
+            return []
+        z = normal_quantile(level)
+        return [wilson(rate, n, z) for rate, n in zip(self.observed, weight, strict=True)]
 
 
 class ScoreShares(NamedTuple):

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterable
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
-from streameval.metrics.bounded import Threshold
+from streameval.metrics.bounded import Interval, Threshold
 from streameval.render.text import clean, fixed, is_fixed, shorten, shorten_middle
 
 
@@ -67,7 +67,6 @@ def _escaped(text: str) -> str:
 
 DASH = element("span", "\N{EN DASH}", class_="undefined", title="undefined")
 
-_TO = " \N{EN DASH} "
 _LONGEST = 200  # the maximum number of characters of a name, in its tooltip
 _MAX_DECIMALS = 12
 
@@ -92,8 +91,8 @@ def number(value: float) -> str:
 
     A threshold has all of its digits.
 
-    >>> number(0.5), number(-2974.1395), number(1.5e-7), number(2e300)
-    ('0.5000', '-2,974.14', '1.5e-07', '2e+300')
+    >>> number(0.5), number(-2974.1395), number(0.00285291), number(2e300)
+    ('0.5000', '-2,974.14', '0.002853', '2e+300')
     """
     magnitude = abs(value)
     if math.isnan(value):
@@ -104,7 +103,22 @@ def number(value: float) -> str:
         return "∞" if value > 0 else "-∞"
     if magnitude >= 1e6 or 0 < magnitude < 1e-3:
         return f"{value:.4g}"
+    if 0 < magnitude < 0.01:
+        return f"{value:.6f}"
     return f"{value:,.6g}" if magnitude >= 100 else f"{value:.4f}"
+
+
+def within(ends: Interval | None, *values: float) -> list[str]:
+    """Write numbers with two digits of the width of an interval: others say nothing.
+
+    >>> within((0.7943, 0.8304), 0.81302, 0.7943), within((41.09, 47.7), 44.2732), within(None, 0.5)
+    (['0.813', '0.794'], ['44.3'], ['0.5000'])
+    """
+    width = ends[1] - ends[0] if ends else 0.0
+    if not 0.0 < width < math.inf:
+        return [number(value) for value in values]
+    decimals = min(max(1 - math.floor(math.log10(width)), 0), _MAX_DECIMALS)
+    return [grouped(float(value), decimals) for value in values]
 
 
 def grouped(value: float, decimals: int) -> str:
@@ -118,8 +132,12 @@ def grouped(value: float, decimals: int) -> str:
 
 
 def interval(low: float, high: float, decimals: int) -> str:
-    """Write an interval with ends rounded like other numbers."""
-    return _TO.join(grouped(end, decimals) for end in (low, high))
+    """Write an interval with ends rounded like other numbers.
+
+    >>> interval(-0.05, 0.25, 2)
+    '-0.05 to 0.25'
+    """
+    return _joining(low).join(grouped(end, decimals) for end in (low, high))
 
 
 def hull(low: float, high: float, decimals: int) -> str:
@@ -128,7 +146,13 @@ def hull(low: float, high: float, decimals: int) -> str:
     >>> hull(0.12345, 0.23451, 4), hull(1e-9, 0.23451, 4)
     ('0.1234 \N{EN DASH} 0.2346', '1e-09 \N{EN DASH} 0.2346')
     """
-    return f"{_outward(low, decimals, ROUND_FLOOR)}{_TO}{_outward(high, decimals, ROUND_CEILING)}"
+    ends = _outward(low, decimals, ROUND_FLOOR), _outward(high, decimals, ROUND_CEILING)
+    return _joining(low).join(ends)
+
+
+def _joining(low: float) -> str:
+    """Choose what is between the ends of an interval: no dash is beside a minus sign."""
+    return " to " if low < 0.0 else " \N{EN DASH} "
 
 
 def decimals_of(low: float, high: float) -> int:

@@ -16,6 +16,7 @@ from streameval.render.blocks import (
     MAX_DRAWN,
     BandedLine,
     ByClass,
+    Confusions,
     Curves,
     Dots,
     Limits,
@@ -41,7 +42,6 @@ from streameval.render.pictures import MAX_ROWS, style
 from streameval.render.tables import (
     MAX_BESIDE,
     MAX_CELLS,
-    Confusions,
     PairedEnds,
     by_class,
     confused_pairs,
@@ -60,7 +60,7 @@ _MAX_NARROW = 3  # columns of numbers that fit half of a screen
 _BAND = "The exact curve lies in the band."
 _LARGE = 12  # classes of a matrix that has its own line
 _OF_TWO = 2  # classes, which have their own order
-_LISTED = 24  # with more, the most confused pairs are listed below a matrix
+_LISTED = 24  # with more, the most confused pairs are listed above a matrix
 _RANKED = {"count": "by examples", "rate": "by share of the true class"}
 
 
@@ -290,8 +290,13 @@ class _Section:
         return _figure(title, pictures.dots(rows, title, spoken), said.strip())
 
     def _matrix(self, name: str, matrix: Matrix) -> list[Html]:
-        """Lay a matrix out, and list the most confused pairs of many classes."""
+        """List the most confused pairs of many classes, and lay the matrix out."""
         n_classes, drawn = len(matrix.labels), []
+        if n_classes > _LISTED:
+            title = self._title("Pairs most confused", name)
+            pairs = confused_pairs(matrix, self.confusions)
+            said = f"Of {count(n_classes)} classes, {_RANKED[self.confusions]}."
+            drawn.append(_figure(title, pairs, said))
         if n_classes <= MAX_CELLS:
             caption = (
                 "Blue: correct. Orange: wrong. "
@@ -300,11 +305,6 @@ class _Section:
             look = "wide" if n_classes > _LARGE else None
             title = self._title("Confusion matrix", name)
             drawn.append(_figure(title, heat_table(matrix), caption, look))
-        if n_classes > _LISTED:
-            title = self._title("Pairs most confused", name)
-            pairs = confused_pairs(matrix, self.confusions)
-            said = f"Of {count(n_classes)} classes, {_RANKED[self.confusions]}."
-            drawn.append(_figure(title, pairs, said))
         return drawn
 
     def _scores(self, blocks: Sequence[ScoreShares]) -> list[Html]:

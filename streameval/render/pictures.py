@@ -10,7 +10,6 @@ import attrs
 import numpy as np
 
 from streameval.exact.array_types import Floats
-from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.table import Reading
 from streameval.render.blocks import (
     MAX_DRAWN,
@@ -73,7 +72,9 @@ def reliability(diagrams: Sequence[Reliability | None], level: float) -> tuple[H
     A single diagram of bins of equal width also has the examples of each, and bars of shares.
     """
     held = _styled(diagrams)
+    sampling = [one.sampling(level) for _, one in held]
     across, up, top = held[0][1].across, held[0][1].up, max(one.top for _, one in held)
+    top = max([top, *(high for every in sampling for _, high in every)])
     ends = nice_axis(0.0, top) if top < 1.0 else Axis(0, 1, RATES)
     frame = Frame(attrs.evolve(ends, label=across), attrs.evolve(ends, label=up))
     parts = [frame.grid()]
@@ -83,24 +84,17 @@ def reliability(diagrams: Sequence[Reliability | None], level: float) -> tuple[H
             parts.append(frame.stairs(one.share, edges, "plain", filled=True))
             parts.append(frame.upright(one.predicted, one.observed, map(brief, one.weight)))
     parts.append(frame.line([0, 1], [0, 1], "chance"))
-    whiskers = [_whiskers(frame, diagram, look, level) for look, diagram in held]
+    whiskers = [
+        frame.line([across, across], ends, f"whisker {look}")
+        for (look, one), every in zip(held, sampling, strict=True)
+        for across, ends in zip(one.predicted, every, strict=False)
+    ]
     parts += whiskers
     for look, diagram in held:
         parts.append(frame.line(diagram.predicted, diagram.observed, look))
         parts.append(frame.dots(diagram.predicted, diagram.observed, look))
     summary = f"{up} over {across.lower()}"
-    return picture(frame, "Reliability diagram", summary, parts), any(whiskers)
-
-
-def _whiskers(frame: Frame, diagram: Reliability, style: str, level: float) -> Html:
-    """Draw Wilson's interval of each bin; fractional weights and clusters have none."""
-    weight = np.asarray(diagram.weight, dtype=np.float64)
-    if not (level and diagram.are_draws) or np.any(weight != np.rint(weight)):
-        return Html()
-    z, whiskers = normal_quantile(level), []
-    for across, rate, n in zip(diagram.predicted, diagram.observed, weight, strict=True):
-        whiskers.append(frame.line([across, across], wilson(rate, n, z), f"whisker {style}"))
-    return joined(whiskers)
+    return picture(frame, "Reliability diagram", summary, parts), bool(whiskers)
 
 
 def scores(every: Sequence[ScoreShares], summary: str) -> list[Html]:

