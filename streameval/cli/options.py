@@ -23,7 +23,7 @@ from streameval.errors import BadDataError, InvalidInputError, Named, Streameval
 from streameval.exact import Scale
 from streameval.io.formats import FORMATS
 from streameval.io.notation import Dialect
-from streameval.monitoring.server import ADDRESS
+from streameval.monitoring import ADDRESS
 from streameval.results.names import PICTURES_BY_TASK, MetricName, parse_metric
 
 if TYPE_CHECKING:

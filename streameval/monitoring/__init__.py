@@ -23,3 +23,6 @@ Those who look at it
     `server` answers: `live_page` with a page, which `live_view` fills, and `health` for probes and
     with the numbers of `prometheus`.
 """
+
+ADDRESS = "127.0.0.1:8765"
+"""Where a page is served by default: only this machine can reach it."""

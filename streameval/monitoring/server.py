@@ -25,9 +25,7 @@ import attrs
 
 from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError, UnavailableError
-
-ADDRESS = "127.0.0.1:8765"
-"""Where a page is served by default: only this machine can reach it."""
+from streameval.monitoring import ADDRESS
 
 _ADDRESS = re.compile(
     r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s:/\[\]]*))(?::(?P<port>\d{1,5}))?"

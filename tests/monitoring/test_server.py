@@ -467,6 +467,6 @@ def test_server_refuses_a_text_for_a_list_of_hosts() -> None:
 
 
 def test_import_loads_no_server() -> None:
-    code = "import sys, streameval; print({'http.server', 'socketserver'} & sys.modules.keys())"
+    code = "import sys, streameval.cli.app; print({'http', 'socketserver'} & sys.modules.keys())"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
