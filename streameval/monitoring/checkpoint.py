@@ -409,8 +409,6 @@ _WHOLE = 1_000_000
 """The level of the piece that holds everything up to some commit."""
 _GIVEN_BACK = 512  # pages that one commit moves at most; 8 MiB of writing
 _SHOWN = 200
-_OWN = f"{_STATE}own"  # the last event of the monitor itself
-_DELIVERY = f"{_STATE}delivery"  # the receivers, and events that none has been told
 _MAY_DIFFER = ("allowed_lateness",)
 """The options that do not change what is stored."""
 _LABEL_ROWS = (
@@ -440,18 +438,18 @@ class Pieces:
         self._held: list[tuple[int, int, int]] = base.execute(query).fetchall()
         self._new = self._held
 
-    def append(self, data: bytes, total: Windowed) -> None:
+    def append(self, data: bytes, total: Windowed | None) -> None:
         """Store the rows of a commit within its transaction, and merge pieces where that is due.
 
         Parameters
         ----------
         data : bytes
             The accumulator of the rows; empty if there are none.
-        total : Windowed
-            The accumulator of all rows.
+        total : Windowed, optional
+            The accumulator of all rows, if there are some.
         """
         held = self._new = list(self._held)
-        if not data:
+        if total is None or not data:
             return
         all_of_them = sum(size for _, level, size in held if level == _WHOLE)
         parts = sum(size for _, level, size in held if level < _WHOLE)
@@ -507,7 +505,7 @@ class Changes:
     ----------
     rows : bytes
         An accumulator of the rows counted since the last commit; empty if there are none.
-    total : Windowed
+    total : Windowed, optional
         That of all rows, which is stored instead where that is cheaper.
     state : mapping from name to JSON
         The small parts, which are stored in full.
@@ -525,10 +523,10 @@ class Changes:
         The time before which labels are decided, and the new labels that are not.
     """
 
-    rows: bytes
-    total: Windowed
+    rows: bytes = b""
+    total: Windowed | None = None
     state: Mapping[str, Any]
-    positions: Mapping[str, Any]
+    positions: Mapping[str, Any] = attrs.field(factory=dict)
     values: Mapping[str, Sequence[Any]] = attrs.field(factory=dict)
     runs: Mapping[Any, bytes] = attrs.field(factory=dict)
     dead: Mapping[Any, bytes] = attrs.field(factory=dict)
@@ -594,7 +592,7 @@ class Checkpoint:
         if is_new:
             rows = {"config": _json(config), "accumulator": empty.to_bytes()}
             with self._transaction():
-                self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
+                self._put("meta", rows.items())
                 self._execute("INSERT OR IGNORE INTO meta VALUES ('number', 0)")
         saved = self.load(empty.copy() if is_new else None)
         with _told(self.name):
@@ -609,7 +607,7 @@ class Checkpoint:
         """Store the options and the accumulators anew."""
         rows = {"config": _json(saved.config), "accumulator": empty.to_bytes()}
         with self._transaction():
-            self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
+            self._put("meta", rows.items())
             self._counted.rewrite(saved.windowed)
         self._counted.note_committed()
 
@@ -657,33 +655,29 @@ class Checkpoint:
                     "was deleted or replaced while a monitor held it; nothing more is counted."
                 )
 
-    def commit_early(
-        self, number: int, state: Mapping[str, Any], events: Iterable[tuple[str, Any]]
-    ) -> None:
-        """Write a commit before there are options: the state must have a part "waiting"."""
-        with self._transaction():
-            self._write(number, state, events)
-
     def commit(self, number: int, changes: Changes) -> None:
-        """Write one commit, all or nothing."""
+        """Write one commit, all or nothing; before there are options, its state says "waiting"."""
         with self._transaction():
             self._execute("DELETE FROM meta WHERE name = ?", (_WAITING,))
             self._counted.append(changes.rows, changes.total)
-            self._many("DELETE FROM run WHERE id = ?", [(name,) for name in changes.removed])
-            self._many("DELETE FROM dead WHERE id = ?", [(name,) for name in changes.removed])
             for table, blobs in (("run", changes.runs), ("dead", changes.dead)):
-                rows = [(name, data, zlib.crc32(data)) for name, data in blobs.items()]
-                self._many(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608
+                self._remove(table, changes.removed)
+                self._put(table, [(name, data, zlib.crc32(data)) for name, data in blobs.items()])
             for name, values in changes.values.items():
-                self._extend(name, values)
-            positions = [(name, _json(where)) for name, where in changes.positions.items()]
-            self._many("INSERT OR REPLACE INTO source VALUES (?, ?)", positions)
+                query = "SELECT count(*) FROM dictionary WHERE name = ?"
+                first = self._execute(query, (name,)).fetchone()[0]
+                self._put(
+                    "dictionary", [(name, at, _json(v)) for at, v in enumerate(values, first)]
+                )
+            self._put("source", [(name, _json(at)) for name, at in changes.positions.items()])
             if changes.label_rows is not None:
                 self._hold_label_rows(*changes.label_rows)
-            self._write(number, changes.state, changes.events)
-            if _has_much_free(self._base):
+            self._put_out(number, changes.events)
+            self._note(changes.state)
+            self._put("meta", [("number", number)])
+            for _ in range(_GIVEN_BACK if _has_much_free(self._base) else 0):
                 # `sqlite3` takes one step of a statement without columns, which is one page.
-                self._many("PRAGMA incremental_vacuum(1)", [()] * _GIVEN_BACK)
+                self._execute("PRAGMA incremental_vacuum(1)")
         self._counted.note_committed()
 
     def begin_label_rows(self, *, is_wanted: bool) -> None:
@@ -711,13 +705,12 @@ class Checkpoint:
             text = _json(entry)
             if self._label_bytes + len(text) <= MAX_BYTES:
                 self._label_bytes += len(text)
-                query = "INSERT INTO label_row VALUES (?, ?, ?, ?)"
-                self._execute(query, (key, time, until, text))
+                self._put("label_row", [(key, time, until, text)])
 
     def note(self, name: str, state: Any) -> None:
         """Write a single part of the state."""
         with self._transaction():
-            self._note(f"{_STATE}{name}", state)
+            self._note({name: state})
 
     def tell(self, number: int, events: Iterable[tuple[str, Any]], own: Any, delivery: Any) -> None:
         """Add an event of the monitor itself to the outbox, with two parts of the state.
@@ -725,10 +718,8 @@ class Checkpoint:
         "own" is the event, and "delivery" names the receivers.
         """
         with self._transaction():
-            rows = [(name, number, _json(event)) for name, event in events]
-            self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
-            self._note(_OWN, own)
-            self._note(_DELIVERY, delivery)
+            self._put_out(number, events)
+            self._note({"own": own, "delivery": delivery})
 
     @property
     def number(self) -> int:
@@ -740,7 +731,7 @@ class Checkpoint:
     def delivered(self, names: Iterable[str]) -> None:
         """Remove events that have been delivered."""
         with self._transaction():
-            self._many("DELETE FROM outbox WHERE id = ?", [(name,) for name in names])
+            self._remove("outbox", names)
 
     def readdress(self, names: Mapping[str, Iterable[str]], state: Any) -> None:
         """Replace undelivered events by copies, each under its own name, in the same position.
@@ -750,9 +741,10 @@ class Checkpoint:
         query = "INSERT OR IGNORE INTO outbox SELECT ?, number, event FROM outbox WHERE id = ?"
         with self._transaction():
             for name, copies in names.items():
-                self._many(query, [(copy, name) for copy in copies])
-                self._execute("DELETE FROM outbox WHERE id = ?", (name,))
-            self._note(_DELIVERY, state)
+                for copy in copies:
+                    self._execute(query, (copy, name))
+            self._remove("outbox", names)
+            self._note({"delivery": state})
 
     def close(self) -> None:
         """Close the file, so that another monitor can use it."""
@@ -761,23 +753,23 @@ class Checkpoint:
         finally:
             self._lock.close()
 
-    def _write(
-        self, number: int, state: Mapping[str, Any], events: Iterable[tuple[str, Any]]
-    ) -> None:
-        """Write the number of a commit, the small parts and the events."""
-        rows = [(name, number, _json(event)) for name, event in events]
-        self._many("INSERT OR REPLACE INTO outbox VALUES (?, ?, ?)", rows)
-        parts = [(f"{_STATE}{name}", _json(value)) for name, value in state.items()]
-        self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*parts, ("number", number)])
+    def _put_out(self, number: int, events: Iterable[tuple[str, Any]]) -> None:
+        """Add the events of a commit to the outbox."""
+        self._put("outbox", [(name, number, _json(event)) for name, event in events])
 
-    def _note(self, name: str, state: Any) -> None:
-        self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, _json(state)))
+    def _note(self, state: Mapping[str, Any]) -> None:
+        """Write some of the small parts."""
+        self._put("meta", [(f"{_STATE}{name}", _json(part)) for name, part in state.items()])
 
-    def _extend(self, name: str, values: Sequence[Any]) -> None:
-        query = "SELECT count(*) FROM dictionary WHERE name = ?"
-        first = self._execute(query, (name,)).fetchone()[0]
-        rows = [(name, first + at, _json(value)) for at, value in enumerate(values)]
-        self._many("INSERT INTO dictionary VALUES (?, ?, ?)", rows)
+    def _put(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Add rows to a table, or replace those of the same key."""
+        for row in rows:
+            marks = ", ".join("?" * len(row))
+            self._execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", row)  # noqa: S608
+
+    def _remove(self, table: str, names: Iterable[Any]) -> None:
+        for name in names:
+            self._execute(f"DELETE FROM {table} WHERE id = ?", (name,))  # noqa: S608
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
@@ -794,10 +786,6 @@ class Checkpoint:
 
     def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
         return self._base.execute(query, values)
-
-    def _many(self, query: str, rows: Iterable[Sequence[Any]]) -> None:
-        for row in rows:
-            self._execute(query, row)
 
 
 def _bring_up_to_date(base: sqlite3.Connection) -> None:

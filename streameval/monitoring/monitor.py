@@ -22,7 +22,7 @@ from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.health import Exporter, Health
 from streameval.monitoring.intake import Intake, as_source
 from streameval.monitoring.options import checked_path
-from streameval.monitoring.pipeline import Output, Pipeline, Stopping, Waiting
+from streameval.monitoring.pipeline import Output, Pipeline, Stage, Stopping, Waiting
 from streameval.monitoring.quarantine import Quarantine
 from streameval.monitoring.series import end_of_end, event_of_end
 from streameval.monitoring.settings import Settings
@@ -222,7 +222,7 @@ class Monitor:
         self._refuse_own_files(sources.values())
         self._health = Health(sources)
         self._intake = Intake(sources, self._settings)
-        self._stage: Waiting | Pipeline | None = None
+        self._stage: Stage | None = None
         self._status = Status(positions=self._intake.positions)
         self._own_event: Any = None
         try:
@@ -517,9 +517,9 @@ class Monitor:
         """Create the pipeline, once the first rows have shown how to read the sources."""
         return Pipeline(
             self._settings,
-            intake=self._intake,
-            checkpoint=self._checkpoint,
-            delivery=self._delivery,
+            self._intake,
+            self._checkpoint,
+            self._delivery,
             output=self._output,
             quarantine=self._quarantine,
             stopping=self._stopping,
@@ -568,26 +568,24 @@ class Monitor:
     def _patience(self) -> float:
         return _PATIENCE_ONCE_STOPPED if self._stopping.is_set() else _PATIENCE
 
-    def _measured(self, stage: Waiting | Pipeline, now: float, duration: float | None) -> Vitals:
+    def _measured(self, stage: Stage, now: float, duration: float | None) -> Vitals:
         """Return the numbers of the monitor itself."""
         before = self._vitals
         undelivered, refused = self._delivery.numbers()
         return Vitals(
+            **stage.vitals(now),
             commit_seconds=before.commit_seconds if before and duration is None else duration,
             lag_bytes=self._intake.lag_bytes,
-            lag_seconds=stage.lag_seconds(now) if isinstance(stage, Pipeline) else {},
             checkpoint_bytes=size_of_files(files_of(self._name)[1:]),
-            pending_bytes=stage.pending_bytes if isinstance(stage, Pipeline) else 0,
             memory_bytes=memory_of_process(),
             undelivered=undelivered,
             refused=refused,
             is_reloaded=self._is_reloaded,
             reloaded_at=self._reloaded_at,
-            quarantined=stage.quarantined if isinstance(stage, Pipeline) else {},
             rows_per_second=self._pace.observe(clocks.monotonic(), self._status.rows_read),
         )
 
-    def _current_stage(self) -> Waiting | Pipeline:
+    def _current_stage(self) -> Stage:
         """Return what makes the next step: the pipeline, once each source has a row."""
         settings, stage = self._settings, self._stage
         if isinstance(stage, Pipeline):
@@ -595,9 +593,9 @@ class Monitor:
         if self._intake.look(settings.read_bytes, settings.planner.where, settings.max_bad):
             rows = {role: reader.rows for role, reader in self._intake.readers.items()}
             stage = self._stage = self._pipeline(rows)
-        return cast("Waiting | Pipeline", stage)
+        return cast("Stage", stage)
 
-    def _show_commit(self, stage: Waiting | Pipeline) -> None:
+    def _show_commit(self, stage: Stage) -> None:
         """Publish the last commit for other threads."""
         self._status = stage.status()
         self._shown_alerts = stage.alert_states()

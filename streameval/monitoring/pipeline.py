@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time as clocks
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -27,8 +28,8 @@ from streameval.exact.array_types import Ints
 from streameval.inputs.paths import Fields
 from streameval.io.blocks import Block
 from streameval.io.columns import Argument
-from streameval.monitoring.alerts import Alerts, Event
-from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved
+from streameval.monitoring.alerts import Alerts, AlertState, Event
+from streameval.monitoring.checkpoint import Changes, Saved
 from streameval.monitoring.closing import Closing
 from streameval.monitoring.intake import Reader, row_to_json
 from streameval.monitoring.planning import ID, Ids, rows_together, split
@@ -47,12 +48,8 @@ if TYPE_CHECKING:
     from streameval.monitoring.sources import Chunk
 
 
-class Waiting:
-    """The work of a monitor while a source has no row.
-
-    The rows of the other source are read ahead and held, up to 64 times `read_bytes` and up to
-    `max_pending`, and are shown as pending. Rules that look at no pane are evaluated. A commit has
-    their states and the numbers of rows, but no position: a restart reads the rows again.
+class Stage(ABC):
+    """What makes the steps of a monitor, and their commits.
 
     Parameters
     ----------
@@ -68,8 +65,15 @@ class Waiting:
     number : int
         Of the last commit.
     total : Windowed or None
-        The accumulator, which has counted nothing; None if the first rows decide what it is.
+        All rows that have been counted; nobody else may change it. None if the first rows decide
+        what counts them.
     """
+
+    total: Any
+    number: int
+    _alerts: Alerts
+    _stored_alerts: Mapping[str, Any]
+    _committed_at: float | None = None
 
     def __init__(
         self, settings: Settings, intake: Intake, checkpoint: Checkpoint, delivery: Delivery
@@ -78,14 +82,75 @@ class Waiting:
         self._intake = intake
         self._checkpoint = checkpoint
         self._delivery = delivery
+
+    def reload(self, settings: Settings) -> None:
+        """Turn to other rules and receivers, as a restart does.
+
+        Raises
+        ------
+        InvalidInputError
+            If a rule or a route does not fit what is counted; then nothing has changed.
+        """
+        alerts = self._judging(settings, self._alerts.to_json())
+        self._delivery.reload(settings.on_alert, self._checkpoint)
+        self._settings, self._alerts = settings, alerts
+
+    def alert_states(self) -> tuple[AlertState, ...]:
+        """Return the states of alerts, one for each rule and slice."""
+        return self._alerts.states()
+
+    def vitals(self, now: float) -> dict[str, Any]:  # noqa: ARG002 - once rows are counted
+        """Return those of `Vitals` that it knows."""
+        return {"lag_seconds": {}, "pending_bytes": 0, "quarantined": {}}
+
+    @abstractmethod
+    def step(self, now: float) -> Step:
+        """Read the new rows, evaluate the rules, and commit if anything has changed."""
+
+    @abstractmethod
+    def status(self) -> Status:
+        """Return the current numbers, which `step` has committed."""
+
+    @abstractmethod
+    def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
+        """Continue the alerts by rules."""
+
+    def _has_news(self, alerts: Any) -> bool:
+        """Return whether there is something to commit besides rows."""
+        return bool(alerts != self._stored_alerts or self._delivery.has_more_to_commit)
+
+    def _commit(self, now: float, events: Sequence[Event], alerts: Any, changes: Changes) -> None:
+        """Write everything that has changed in one transaction."""
+        self._committed_at = now
+        to_deliver = self._delivery.to_commit(events)
+        state = {"alerts": alerts, "delivery": self._delivery.to_json(), **changes.state}
+        changes = attrs.evolve(changes, state=state, events=to_deliver)
+        self._checkpoint.commit(self.number + 1, changes)
+        self.number += 1
+        self._stored_alerts = alerts
+        self._delivery.note_committed(to_deliver)
+
+
+class Waiting(Stage):
+    """The work of a monitor while a source has no row.
+
+    The rows of the other source are read ahead and held, up to 64 times `read_bytes` and up to
+    `max_pending`, and are shown as pending. Rules that look at no pane are evaluated. A commit has
+    their states and the numbers of rows, but no position: a restart reads the rows again.
+    """
+
+    def __init__(
+        self, settings: Settings, intake: Intake, checkpoint: Checkpoint, delivery: Delivery
+    ) -> None:
+        super().__init__(settings, intake, checkpoint, delivery)
         self._bad = BadRows(settings.max_bad)
         self._is_told = False
-        self.total: Any = settings.planner.empty
+        self.total = settings.planner.empty
         self.number = checkpoint.number
         stored = checkpoint.state
         state = stored.get("waiting", {})
         self._n_rows: dict[str, int] = state.get("rows", {})
-        self._committed_at: float | None = state.get("committed_at")
+        self._committed_at = state.get("committed_at")
         self._stored_alerts = stored.get("alerts", {})
         self._empty = Windowed(ConfusionAccumulator(), pane=1) if self.total is None else self.total
         self._alerts = self._judging(settings, self._stored_alerts)
@@ -95,17 +160,11 @@ class Waiting:
         before, self._n_rows = self._n_rows, self._read_ahead()
         events = self._alerts.step(self._empty, None, self.status(), now)
         alerts = self._alerts.to_json()
-        is_news = alerts != self._stored_alerts or self._delivery.has_more_to_commit
-        if self._n_rows != before or is_news:
-            self._commit(now, events, alerts)
+        if self._n_rows != before or self._has_news(alerts):
+            waiting = {"rows": self._n_rows, "committed_at": now}
+            self._commit(now, events, alerts, Changes(state={"waiting": waiting}))
         notes = (*self._new_notes(), *self._intake.warnings())
         return Step(events=events, is_waiting=self._intake.is_waiting, notes=notes)
-
-    def reload(self, settings: Settings) -> None:
-        """Turn to other rules and receivers, as a restart does."""
-        alerts = self._judging(settings, self._alerts.to_json())
-        self._delivery.reload(settings.on_alert, self._checkpoint)
-        self._settings, self._alerts = settings, alerts
 
     def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
         rules = [alert for alert in settings.alerts if not alert.rule.looks_at_panes]
@@ -124,10 +183,6 @@ class Waiting:
             committed_at=self._committed_at,
             n_dropped=self._delivery.n_dropped,
         )
-
-    def alert_states(self) -> tuple[Any, ...]:
-        """Return the states of the rules that look at no pane."""
-        return self._alerts.states()
 
     def _read_ahead(self) -> dict[str, int]:
         """Hold what the sources have, and return the numbers of rows."""
@@ -149,16 +204,6 @@ class Waiting:
         self._bad.add(bad_rows(block, parsed.faults))
         is_own = None if settings.shard is None else settings.own(parsed.batch[ID].tolist())
         return parsed.n_rows if is_own is None else int(is_own.sum())
-
-    def _commit(self, now: float, events: Sequence[Event], alerts: Any) -> None:
-        self._committed_at = now
-        to_deliver = self._delivery.to_commit(events)
-        waiting = {"rows": self._n_rows, "committed_at": now}
-        state = {"alerts": alerts, "waiting": waiting, "delivery": self._delivery.to_json()}
-        self._checkpoint.commit_early(self.number + 1, state, to_deliver)
-        self.number += 1
-        self._stored_alerts = alerts
-        self._delivery.note_committed(to_deliver)
 
     def _new_notes(self) -> list[str]:
         """Tell once that predictions wait for the first label."""
@@ -213,7 +258,7 @@ class Output(Protocol):
         """Write panes durably, and return the state to commit, as JSON."""
 
 
-class Pipeline:
+class Pipeline(Stage):
     """The work of a monitor, once the first rows have shown how to read the sources.
 
     It owns the contents of a commit: counted rows, reported panes, the states of alerts, and
@@ -221,12 +266,8 @@ class Pipeline:
 
     Parameters
     ----------
-    settings : Settings
-    intake : Intake
-        The sources.
-    checkpoint : Checkpoint
-    delivery : Delivery
-        The delivery of alert events.
+    settings, intake, checkpoint, delivery
+        As of a `Stage`.
     output : Output, optional
         The output for each pane.
     quarantine : Quarantine, optional
@@ -247,19 +288,16 @@ class Pipeline:
     def __init__(
         self,
         settings: Settings,
-        *,
         intake: Intake,
         checkpoint: Checkpoint,
         delivery: Delivery,
+        *,
         output: Output | None,
         quarantine: Quarantine | None,
         stopping: Stopping,
         samples: Mapping[str, Sequence[Fields]],
     ) -> None:
-        self._settings = settings
-        self._intake = intake
-        self._checkpoint = checkpoint
-        self._delivery = delivery
+        super().__init__(settings, intake, checkpoint, delivery)
         self._output = output
         self._quarantine = quarantine
         self._stopping = stopping
@@ -271,12 +309,10 @@ class Pipeline:
         self._check_keep()
         saved = checkpoint.begin(self._config(samples), empty, migrate=settings.migrate)
         self.total = saved.windowed
-        """All rows that have been counted; nobody else may change it."""
         self._fresh: Windowed = self._plan.make()  # counted since the last commit
         self._notes = list(self._plan.notes)
         self._stored_alerts = saved.state.get("alerts", {})
         self.number = saved.number
-        """Of the last commit."""
         self._has_counted = "monitor" in saved.state
         self._alerts = self._judging(settings, self._stored_alerts)
         for name, file in (("output", output), ("quarantine", quarantine)):
@@ -292,12 +328,11 @@ class Pipeline:
         self._n_rows = 0
         self._n_counted: int | float = 0
         self._n_labelled: int | float = 0
-        self._committed_at: float | None = None
         if self._has_counted:
             self._restore(saved)
 
     def step(self, now: float) -> Step:
-        """Read and count the new rows, and commit if anything has changed."""
+        """Count the new rows, too; bad ones are told of even if there are too many."""
         try:
             return self._stepped(now)
         except BadDataError:
@@ -323,9 +358,10 @@ class Pipeline:
         self._notes += self._closing.dropped()
         closed, until = self._closing.due(self.total, self._mature_until(self._watermarks()))
         events, alerts = self._judged(now, until)
-        is_news |= alerts != self._stored_alerts or self._delivery.has_more_to_commit
+        is_news |= self._has_news(alerts)
         if n_bytes or rows or closed or counts or is_released or is_news:
-            self._commit(now, rows, closed, events, alerts)
+            self._commit(now, events, alerts, self._changes(now, rows, closed))
+            self._note_committed()
         self._closing.set_pace(clocks.monotonic() - began)
         return Step(
             n_rows=self._n_rows - before[0],
@@ -336,18 +372,6 @@ class Pipeline:
             is_waiting=self._intake.is_waiting,
             notes=self._new_notes(),
         )
-
-    def reload(self, settings: Settings) -> None:
-        """Turn to other rules and receivers, as a restart does.
-
-        Raises
-        ------
-        InvalidInputError
-            If a rule or a route does not fit what is counted; then nothing has changed.
-        """
-        alerts = self._judging(settings, self._alerts.to_json())
-        self._delivery.reload(settings.on_alert, self._checkpoint)
-        self._settings, self._alerts = settings, alerts
 
     def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
         """Continue the alerts by rules, and refuse routes of slices without an alert."""
@@ -385,26 +409,15 @@ class Pipeline:
             n_dropped=self._delivery.n_dropped,
         )
 
-    @property
-    def pending_bytes(self) -> int:
-        """The memory of pending rows."""
-        return 0 if self._joining is None else self._joining.join.n_bytes
-
-    @property
-    def quarantined(self) -> dict[str, int]:
-        """The rows in quarantine, by reason."""
-        return {} if self._quarantine is None else dict(self._quarantine.counts)
-
-    def lag_seconds(self, now: float) -> dict[str, float]:
-        """Return by how much the newest row of each source is older than the clock."""
-        if self._windows.is_step:
-            return {}
-        newest = {role: one.partitions.newest for role, one in self._intake.readers.items()}
-        return {role: now - time / 1e6 for role, time in newest.items() if time is not None}
-
-    def alert_states(self) -> tuple[Any, ...]:
-        """Return the states of alerts, one for each rule and slice."""
-        return self._alerts.states()
+    def vitals(self, now: float) -> dict[str, Any]:
+        """Return the lag, the memory of pending rows, and the rows in quarantine by reason."""
+        readers = {} if self._windows.is_step else self._intake.readers
+        newest = {role: one.partitions.newest for role, one in readers.items()}
+        return {
+            "lag_seconds": {role: now - t / 1e6 for role, t in newest.items() if t is not None},
+            "pending_bytes": 0 if self._joining is None else self._joining.join.n_bytes,
+            "quarantined": {} if self._quarantine is None else dict(self._quarantine.counts),
+        }
 
     def _config(self, samples: Mapping[str, Sequence[Fields]]) -> dict[str, Any]:
         """Return the options for a checkpoint, and what the first rows have shown."""
@@ -614,20 +627,9 @@ class Pipeline:
         events = self._alerts.step(self.total, until, self.status(), now)
         return events, self._alerts.to_json()
 
-    def _commit(
-        self,
-        now: float,
-        rows: bytes,
-        closed: Sequence[Closed],
-        events: Sequence[Event],
-        alerts: Any,
-    ) -> None:
-        """Write everything that has changed in one transaction."""
-        self._committed_at = now
-        to_deliver = self._delivery.to_commit(events)
-        state = {
-            "alerts": alerts,
-            "delivery": self._delivery.to_json(),
+    def _changes(self, now: float, rows: bytes, closed: Sequence[Closed]) -> Changes:
+        """Collect what a commit holds besides alerts; its lines are written."""
+        state: dict[str, Any] = {
             "monitor": {
                 "rows": self._n_rows,
                 "counted": self._n_counted,
@@ -644,21 +646,15 @@ class Pipeline:
         if self._quarantine is not None:
             state["quarantine"] = self._quarantine.write()
         changes = Changes(
-            rows=rows,
-            total=self.total,
-            state=state,
-            positions=self._intake.positions,
-            events=to_deliver,
+            rows=rows, total=self.total, state=state, positions=self._intake.positions
         )
-        if self._joining is not None:
-            changes = self._joining.added_to(changes)
-        self._checkpoint.commit(self.number + 1, changes)
+        return changes if self._joining is None else self._joining.added_to(changes)
+
+    def _note_committed(self) -> None:
+        """Begin to count the rows of the next commit."""
         if self._joining is not None:
             self._joining.note_committed()
-        self.number += 1
         self._has_counted = True
-        self._stored_alerts = alerts
-        self._delivery.note_committed(to_deliver)
         self._fresh = self._plan.make()
 
     def _shown(self, time: int | None) -> Any:
