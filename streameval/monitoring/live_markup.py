@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
 
 import attrs
 
+from streameval.accumulators.panes import Span
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 from streameval.monitoring.series import AlertState
@@ -134,7 +135,7 @@ class MetricSeries:
     """
 
     metric: str
-    readings: Sequence[Reading]
+    readings: Sequence[Reading] = ()
     limits: Sequence[float] = ()
     fired: Sequence[int] = ()
     evidence: Sequence[float] = ()
@@ -175,24 +176,46 @@ class Card:
 
 
 @attrs.frozen(eq=False)
-class PaneTimes:
-    """The panes of a view, in order of time.
+class CountedPane:
+    """What was read of a pane.
 
     Parameters
     ----------
-    starts, ends : sequence of datetime64[us] or int
+    span : Span
+        Where the pane is.
+    start, end : datetime64[us] or int
         The rows with ``start <= t < end``.
-    rows : sequence of float
+    rows : float
         The weight of all rows.
+    slices : mapping from value to Point
+        The slices that have rows.
+    """
+
+    span: Span
+    start: Any
+    end: Any
+    rows: int | float
+    slices: Mapping[Any, Point]
+
+    def is_of(self, span: Span) -> bool:
+        """Return whether a pane is unchanged, by the identity of its immutable counts."""
+        return self.span.part is span.part and self.span.pane.rows is span.pane.rows
+
+
+@attrs.frozen(eq=False)
+class ViewedPanes:
+    """The panes of a view, which all of its cards share, in order of time.
+
+    Parameters
+    ----------
+    counted : sequence of CountedPane
     n_mature : int
         How many of the first panes are mature: more rows or labels may come for the others.
     as_of : str
         When the newest of those began, if panes without a row have matured since; otherwise empty.
     """
 
-    starts: Sequence[Any]
-    ends: Sequence[Any]
-    rows: Sequence[float]
+    counted: Sequence[CountedPane]
     n_mature: int
     as_of: str = ""
 
@@ -214,8 +237,8 @@ class View:
         When it was made.
     facts : sequence of (str, str)
         The status: names and values.
-    times : PaneTimes, optional
-        The panes of all cards; None before the first row.
+    panes : ViewedPanes, optional
+        None before the first row.
     whole : Card, optional
         All rows; None before the first.
     slices : sequence of Card
@@ -240,7 +263,7 @@ class View:
     number: int
     committed: str
     facts: Sequence[tuple[str, str]]
-    times: PaneTimes | None
+    panes: ViewedPanes | None
     whole: Card | None
     slices: Sequence[Card]
     others: Sequence[AlertState]
@@ -255,9 +278,9 @@ class View:
     def version(self) -> str:
         """The identifier of the content."""
         whole = version_of(self.number, self.edition)
-        if self.is_complete or self.times is None:
+        if self.is_complete or self.panes is None:
             return whole
-        return f"{whole}-{len(self.times.starts)}"
+        return f"{whole}-{len(self.panes.counted)}"
 
     def count(self, state: str) -> int:
         """Count the alerts in a state."""
@@ -303,12 +326,12 @@ def fragment(view: View) -> Html:
     parts = [_header(view)]
     if view.others:
         parts.append(element("section", _alerts(view.others), class_="others"))
-    if view.whole is None or view.times is None:
+    if view.whole is None or view.panes is None:
         parts.append(element("section", element("p", "No rows have been counted yet.")))
     else:
-        parts.append(_whole(view.whole, view.times, view.level))
-    if view.slices and view.times is not None:
-        frame = _Frame.of(view.times, view.slices[0].series, view.level)
+        parts.append(_whole(view.whole, view.panes, view.level))
+    if view.slices and view.panes is not None:
+        frame = _Frame.of(view.panes, view.slices[0].series, view.level)
         cards = element("div", *(_card(card, frame) for card in view.slices), class_="cards")
         title = element("h2", f"Slices ({len(view.slices):,})")
         parts.append(element("section", title, cards))
@@ -352,22 +375,24 @@ def _header(view: View) -> Html:
     )
 
 
-def _whole(card: Card, times: PaneTimes, level: float) -> Html:
+def _whole(card: Card, viewed: ViewedPanes, level: float) -> Html:
     figures: list[Html] = []
     panes: list[PanePoint] = []
-    newest = times.newest(card.points)
+    newest = viewed.newest(card.points)
     for index, series in enumerate(card.series):
         panes = [
-            PanePoint(start, end, rows, point.labelled, reading, at >= times.n_mature)
-            for at, (start, end, rows, point, reading) in enumerate(
-                zip(times.starts, times.ends, times.rows, card.points, series.readings, strict=True)
+            PanePoint(
+                pane.start, pane.end, pane.rows, point.labelled, reading, at >= viewed.n_mature
+            )
+            for at, (pane, point, reading) in enumerate(
+                zip(viewed.counted, card.points, series.readings, strict=True)
             )
         ]
         caption = element("h3", label(series.metric, 40))
         figures.append(
             element(
                 "figure",
-                element("figcaption", caption, _value(newest, index, level, times.as_of)),
+                element("figcaption", caption, _value(newest, index, level, viewed.as_of)),
                 time_picture(panes, series.metric, series.limits, *_PICTURE, fired=series.fired),
                 _evidence(panes, series),
                 _folded(f"{card.anchor}-{index}", time_table(panes, series.metric, level)),
@@ -375,7 +400,7 @@ def _whole(card: Card, times: PaneTimes, level: float) -> Html:
         )
     labelled = element(
         "figure",
-        element("figcaption", element("h3", "Coverage"), _coverage(newest, times.as_of)),
+        element("figcaption", element("h3", "Coverage"), _coverage(newest, viewed.as_of)),
         coverage_picture(panes, _PICTURE[0], _SHARE_HEIGHT),
     )
     return element(
@@ -432,7 +457,7 @@ class _Frame:
 
     Parameters
     ----------
-    times : PaneTimes
+    panes : ViewedPanes
     strip : Strip
     shown : range
         The panes that tables list.
@@ -443,7 +468,7 @@ class _Frame:
     level : float
     """
 
-    times: PaneTimes
+    panes: ViewedPanes
     strip: Strip
     shown: range
     starts: Sequence[str]
@@ -451,32 +476,33 @@ class _Frame:
     level: float
 
     @classmethod
-    def of(cls, times: PaneTimes, series: Sequence[MetricSeries], level: float) -> Self:
+    def of(cls, panes: ViewedPanes, series: Sequence[MetricSeries], level: float) -> Self:
         """Lay out the panes."""
-        strip = Strip.of(times.starts, times.ends, times.n_mature)
-        size = len(times.starts)
+        begun, ended = ([getattr(one, end) for one in panes.counted] for end in ("start", "end"))
+        strip = Strip.of(begun, ended, panes.n_mature)
+        size = len(begun)
         shown = range(size - 1, max(size - _MAX_LINES, 0) - 1, -1)
-        heading, texts = _starts([times.starts[at] for at in shown])
+        heading, texts = _starts([begun[at] for at in shown])
         starts = [
-            f"{text}, open" if at >= times.n_mature else text
+            f"{text}, open" if at >= panes.n_mature else text
             for at, text in zip(shown, texts, strict=True)
         ]
         heads = [heading, *(one.metric for one in series), "Labelled", "Coverage"]
         columns = element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
-        return cls(times, strip, shown, starts, element("thead", columns), level)
+        return cls(panes, strip, shown, starts, element("thead", columns), level)
 
 
 def _card(card: Card, frame: _Frame) -> Html:
-    newest = frame.times.newest(card.points)
+    newest = frame.panes.newest(card.points)
     figures = (
         element(
             "div",
             _heading("h4", series.metric, 40),
-            _value(newest, index, frame.level, frame.times.as_of),
+            _value(newest, index, frame.level, frame.panes.as_of),
             sparkline(
                 frame.strip,
                 series.readings,
-                frame.times.n_mature,
+                frame.panes.n_mature,
                 series.limits,
                 _spoken(card, series, frame),
                 series.marks,
@@ -582,9 +608,9 @@ def _hull(certified: Interval) -> str:
 
 def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
     """Say in a sentence what a sparkline shows."""
-    n_mature = frame.times.n_mature
+    n_mature = frame.panes.n_mature
     mature = series.marks.extent(series.readings, n_mature)
-    reading, n_open = frame.times.newest(series.readings), len(series.readings) - n_mature
+    reading, n_open = frame.panes.newest(series.readings), len(series.readings) - n_mature
     opened = f" {plural(n_open, 'newer pane')} still open." if n_open else ""
     name = f"{series.metric} of {card.name}"
     if not mature.n_defined:
@@ -593,7 +619,7 @@ def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
         now = "undefined in the newest mature pane"
     else:
         now = number(reading.value)
-        now += f" in the pane of {frame.times.as_of}" if frame.times.as_of else ""
+        now += f" in the pane of {frame.panes.as_of}" if frame.panes.as_of else ""
         if reading.is_open:
             low, high = reading.certified
             now += f", the exact value between {number(float(low))} and {number(float(high))}"

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress, count
 from typing import Any
 
@@ -22,10 +22,11 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.metrics.table import Reading
 from streameval.monitoring.live_markup import (
     Card,
+    CountedPane,
     MetricSeries,
-    PaneTimes,
     Point,
     View,
+    ViewedPanes,
     moment_of,
     time_text,
 )
@@ -41,7 +42,6 @@ from streameval.monitoring.status import (
     time_number,
 )
 from streameval.render.markup import moment, share
-from streameval.render.sparklines import Marks
 from streameval.render.text import clock_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
@@ -52,87 +52,6 @@ _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0
 _NARROWEST = 1e-9
 _REST: Any = object()  # the rows of values without a slice
-
-
-@attrs.frozen(eq=False)
-class _Counted:
-    """The values read from a pane."""
-
-    span: Span
-    start: Any
-    end: Any
-    rows: int | float
-    slices: Mapping[Any, Point]
-
-    def is_of(self, span: Span) -> bool:
-        """Return whether a pane is unchanged, by the identity of its immutable counts."""
-        return self.span.part is span.part and self.span.pane.rows is span.pane.rows
-
-
-@attrs.define(eq=False)
-class _Line:
-    """The data of a slice in the last view, and of each metric what was drawn."""
-
-    points: list[Point]
-    readings: list[list[Reading]]
-    marks: list[Marks]
-
-
-@attrs.frozen(kw_only=True)
-class _Panes:
-    """The panes of a view, and what all of its cards share.
-
-    Parameters
-    ----------
-    counted : sequence of _Counted
-    n_mature : int
-        How many of the first panes are mature.
-    as_of : str
-        When the newest of those began, if panes without a row have matured since.
-    n_same : int
-        How many of the first panes are those of the last view.
-    empty : Point
-        What a slice without rows has.
-    """
-
-    counted: Sequence[_Counted]
-    n_mature: int
-    as_of: str
-    n_same: int
-    empty: Point
-
-    @property
-    def times(self) -> PaneTimes:
-        """When they are."""
-        starts, ends = ([getattr(one, end) for one in self.counted] for end in ("start", "end"))
-        rows = [one.rows for one in self.counted]
-        return PaneTimes(starts, ends, rows, self.n_mature, self.as_of)
-
-    def fired(self, metric: MetricName, alerts: Sequence[AlertState]) -> list[int]:
-        """List the panes with which alerts about a metric began that are firing."""
-        begun = {time_text(one.since) for one in alerts if one.state == "firing"}
-        begun &= {time_text(one.since) for one in alerts if one.metric == str(metric)}
-        if not begun:
-            return []
-        return [at for at, one in enumerate(self.counted) if time_text(one.end) in begun]
-
-    def evidence(self, metric: MetricName, alerts: Sequence[AlertState]) -> list[float]:
-        """Return the evidence in each pane for the alert about a metric that is nearest to firing.
-
-        It is a share of that of an alarm, nan where none was looked for; empty if all alerts about
-        the metric are inactive.
-        """
-        known = [dict(one.history) for one in alerts if one.history and one.metric == str(metric)]
-        if not known:
-            return []
-        return [
-            max([one[pane.end] for one in known if pane.end in one], default=math.nan)
-            for pane in self.counted
-        ]
-
-    def of(self, value: Any, first: int) -> list[Point]:
-        """Return what a slice has in each pane, from the pane `first` on."""
-        return [one.slices.get(value, self.empty) for one in self.counted[first:]]
 
 
 class ViewBuilder:
@@ -146,9 +65,9 @@ class ViewBuilder:
         self._level = level
         self._patience = patience
         self._is_complete = True
-        self._known: dict[tuple[int, int], _Counted] = {}
-        self._lines: dict[Any, _Line] = {}
-        self._viewed: list[_Counted] = []
+        self._known: dict[tuple[int, int], CountedPane] = {}
+        self._cards: dict[Any, Card] = {}
+        self._viewed: Sequence[CountedPane] = ()
         self._values: dict[Any, None] = {}
         self._has_values = False
 
@@ -157,16 +76,15 @@ class ViewBuilder:
         status, windowed = snapshot.status, snapshot.windowed
         committed = status.committed_at
         counted = [] if windowed is None else self._read(snapshot)
-        panes = self._panes(counted, status)
-        times = panes.times if counted else None
-        cards = [] if times is None else self._cards(windowed._config, panes, times, snapshot)
+        panes, n_same = self._panes(counted, status)
+        cards = self._all_cards(windowed._config, panes, n_same, snapshot) if counted else []
         others = [one for one in snapshot.alerts if _is_about_all(one)]
         return View(
             title=title,
             number=status.number,
             committed="not begun yet" if committed is None else moment(clock_text(committed)),
             facts=_facts(status),
-            times=times,
+            panes=panes if counted else None,
             whole=cards[0] if cards else None,
             slices=cards[1:],
             others=_raised(others),
@@ -177,32 +95,28 @@ class ViewBuilder:
             own=[] if vitals is None else _own_facts(vitals),
         )
 
-    def _cards(
-        self, config: WindowedConfig, panes: _Panes, times: PaneTimes, snapshot: Snapshot
+    def _all_cards(
+        self, config: WindowedConfig, panes: ViewedPanes, n_same: int, snapshot: Snapshot
     ) -> list[Card]:
         """Make the card of all rows, then those of slices in the order of attention."""
         alerts = _alerts_by_slice(snapshot.alerts)
-        whole = self._card(panes, ..., "All rows", alerts.get(None, ()))
-        slices = [
-            self._card(panes, value, name, alerts.get(items, ()))
-            for value, name, items in self._named_values(config)
-        ]
-        return [whole, *sorted(slices, key=lambda card: _rank(card, whole, times))]
+        named = [(..., "All rows", None), *self._named_values(config)]
+        for value, name, items in named:
+            kept = self._cards.get(value)
+            self._cards[value] = self._card(kept, panes, n_same, value, name, alerts.get(items, ()))
+        whole, *slices = [self._cards[value] for value, _, _ in named]
+        return [whole, *sorted(slices, key=lambda card: _rank(card, whole, panes))]
 
-    def _panes(self, counted: list[_Counted], status: Status) -> _Panes:
-        """Collect what all cards of a view share."""
+    def _panes(self, counted: Sequence[CountedPane], status: Status) -> tuple[ViewedPanes, int]:
+        """Return what all cards share, and how many panes from the first on the last view had."""
         until = None if status.mature_until is None else time_number(status.mature_until)
         before, self._viewed = self._viewed, counted
         changed = compress(count(), map(operator.is_not, before, counted))
         mature = [one for one in counted if until is not None and one.span.end <= until]
         is_old = bool(mature) and mature[-1].span.end != until
-        return _Panes(
-            counted=counted,
-            n_mature=len(mature),
-            as_of=_pane_text(mature[-1].start) if is_old else "",
-            n_same=next(changed, min(len(before), len(counted))),
-            empty=Point(0, math.nan, self._undefined),
-        )
+        as_of = _pane_text(mature[-1].start) if is_old else ""
+        n_same = next(changed, min(len(before), len(counted)))
+        return ViewedPanes(counted, len(mature), as_of), n_same
 
     def _named_values(self, config: WindowedConfig) -> Iterator[tuple[Any, str, Any]]:
         """Yield each value that has a slice, its name, and its columns as alerts list them."""
@@ -215,39 +129,41 @@ class ViewBuilder:
         if _REST in self._values:
             yield _REST, OTHER, _REST  # no alert is about the rest
 
-    def _card(self, panes: _Panes, value: Any, name: str, alerts: Sequence[AlertState]) -> Card:
-        """Make the card of a slice; what the last view drew of panes that stayed is kept."""
-        line = self._lines.get(value)
-        if line is None:
-            nothing: list[list[Reading]] = [[] for _ in self._metrics]
-            line = self._lines[value] = _Line([], nothing, [Marks() for _ in self._metrics])
-        first = min(panes.n_same, len(line.points))
-        changed = panes.of(value, first)
-        points = line.points = line.points[:first] + changed
-        line.readings = [
-            readings[:first] + [point.readings[index] for point in changed]
-            for index, readings in enumerate(line.readings)
-        ]
-        series = [
-            MetricSeries(
-                str(metric),
-                readings,
-                _limits(metric, alerts),
-                panes.fired(metric, alerts),
-                panes.evidence(metric, alerts),
-                marks,
+    def _card(
+        self,
+        kept: Card | None,
+        panes: ViewedPanes,
+        n_same: int,
+        value: Any,
+        name: str,
+        alerts: Sequence[AlertState],
+    ) -> Card:
+        """Make the card of a slice; what the last one drew of panes that stayed is kept."""
+        points = [] if kept is None else kept.points
+        before = [MetricSeries(str(one)) for one in self._metrics] if kept is None else kept.series
+        first, empty = min(n_same, len(points)), Point(0, math.nan, self._undefined)
+        changed = [one.slices.get(value, empty) for one in panes.counted[first:]]
+        points = [*points[:first], *changed]
+        series = []
+        for index, one in enumerate(before):
+            about = [alert for alert in alerts if alert.metric == one.metric]
+            limits = dict.fromkeys(alert.limit for alert in about if alert.limit is not None)
+            series.append(
+                attrs.evolve(
+                    one,
+                    readings=[*one.readings[:first], *(new.readings[index] for new in changed)],
+                    limits=tuple(limits),
+                    fired=_fired(panes, about),
+                    evidence=_evidence_in(panes, about),
+                )
             )
-            for metric, readings, marks in zip(
-                self._metrics, line.readings, line.marks, strict=True
-            )
-        ]
         states: set[str] = {one.state for one in alerts}
         if value is not _REST and _is_silent(points[: panes.n_mature]):
             states.add("silent")
         state = min(states, key=_STATES.index, default="inactive")
         return Card(name, state, _raised(alerts), series, points, _evidence(alerts))
 
-    def _read(self, snapshot: Snapshot) -> list[_Counted]:
+    def _read(self, snapshot: Snapshot) -> list[CountedPane]:
         """Return the newest panes in order of time, as far as patience lasts."""
         windowed = snapshot.windowed
         view = windowed.view()
@@ -273,7 +189,7 @@ class ViewBuilder:
         self._is_complete = len(self._known) == len(spans)
         return [self._known[key] for key in reversed(self._known)]
 
-    def _counted(self, span: Span, config: WindowedConfig) -> _Counted:
+    def _counted(self, span: Span, config: WindowedConfig) -> CountedPane:
         """Read all slices of a pane."""
         part = live(span.part)
         by_slice = SliceRows.of_pane(span.pane)
@@ -296,7 +212,7 @@ class ViewBuilder:
             else:  # without labelled rows here, they may be among the others
                 coverage = _coverage(by_slice.of(value, weight or None))
             slices[value] = Point(weight, coverage, readings)
-        return _Counted(span, config.shown(span.start), config.shown(span.end), rows, slices)
+        return CountedPane(span, config.shown(span.start), config.shown(span.end), rows, slices)
 
     def _read_all(self, parts: Sequence[Any]) -> Iterator[tuple[int | float, Sequence[Reading]]]:
         """Yield the weight of each slice, None without rows, and what the metrics read of it."""
@@ -347,10 +263,27 @@ def _alerts_by_slice(alerts: Sequence[AlertState]) -> dict[Any, list[AlertState]
     return found
 
 
-def _limits(metric: MetricName, alerts: Sequence[AlertState]) -> tuple[float, ...]:
-    """List the limits of the alerts about a metric."""
-    limits = [one.limit for one in alerts if one.metric == str(metric) and one.limit is not None]
-    return tuple(dict.fromkeys(limits))
+def _fired(panes: ViewedPanes, alerts: Sequence[AlertState]) -> list[int]:
+    """List the panes with which alerts about a metric began that are firing."""
+    begun = {time_text(one.since) for one in alerts if one.state == "firing"}
+    if not begun:
+        return []
+    return [at for at, one in enumerate(panes.counted) if time_text(one.end) in begun]
+
+
+def _evidence_in(panes: ViewedPanes, alerts: Sequence[AlertState]) -> list[float]:
+    """Return the evidence in each pane for the alert about a metric that is nearest to firing.
+
+    It is a share of that of an alarm, nan where none was looked for; empty if all alerts about
+    the metric are inactive.
+    """
+    known = [dict(one.history) for one in alerts if one.history]
+    if not known:
+        return []
+    return [
+        max([one[pane.end] for one in known if pane.end in one], default=math.nan)
+        for pane in panes.counted
+    ]
 
 
 def _is_silent(mature: Sequence[Point]) -> bool:
@@ -370,18 +303,18 @@ def _evidence(alerts: Sequence[AlertState]) -> float:
     return round(min(max([*shares, 0.0]), 1.0), 1)
 
 
-def _rank(card: Card, whole: Card, times: PaneTimes) -> tuple[Any, ...]:
+def _rank(card: Card, whole: Card, panes: ViewedPanes) -> tuple[Any, ...]:
     """Return what sorts cards: those that need attention first, then the heaviest."""
-    urgency, worse = _STATES.index(card.state), _worse(card, whole, times)
+    urgency, worse = _STATES.index(card.state), _worse(card, whole, panes)
     weight = sum([one.labelled for one in card.points])
     return urgency, -card.evidence, -worse, -weight, card.name
 
 
-def _worse(card: Card, whole: Card, times: PaneTimes) -> int:
+def _worse(card: Card, whole: Card, panes: ViewedPanes) -> int:
     """Return how clearly a slice is worse than all rows, in half widths of its intervals."""
     found = 0.0
     for series, other in zip(card.series, whole.series, strict=True):
-        mine, all_rows = times.newest(series.readings), times.newest(other.readings)
+        mine, all_rows = panes.newest(series.readings), panes.newest(other.readings)
         if mine is None or mine.sampling is None:
             continue
         low, high = mine.sampling

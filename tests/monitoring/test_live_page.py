@@ -468,8 +468,8 @@ def test_page_shows_panes_of_steps() -> None:
             alerts=(),
         )
     )
-    assert made.times is not None
-    assert (made.times.starts, made.times.ends) == ([0, 10], [10, 20])
+    assert made.panes is not None
+    assert [(one.start, one.end) for one in made.panes.counted] == [(0, 10), (10, 20)]
 
 
 def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
@@ -541,6 +541,10 @@ def test_alert_that_is_firing_is_drawn_where_it_began() -> None:
     whole = view(snapshot(held, n_open=0, alerts=[alert("firing")]))
     assert whole.whole is not None
     assert list(whole.whole.series[0].fired) == [1], "its end is that of the second pane"
+    calm = [alert("firing", metric="f_score"), alert("inactive")]
+    other = view(snapshot(held, n_open=0, alerts=calm))
+    assert other.whole is not None
+    assert not other.whole.series[0].fired, "the alert is about another metric"
     unlike = alert("firing", since="1970-01-01T09:00:00Z")
     old = view(snapshot(held, n_open=0, alerts=[unlike]))
     assert old.whole is not None
