@@ -287,7 +287,7 @@ def _followed(
 ) -> CommandOutput:
     screen = _Screen(options, watching)
     sources = _sources(options, watching)
-    with _heeding_hangup(reload), screen.of_log():
+    with _heeding(_on_hangup(reload)), screen.of_log():
         try:
             warned: list[str] = []
             opened = _monitor(options, watching, sources, warned)
@@ -295,7 +295,7 @@ def _followed(
             remedy = "" if watching.migrate else ", or try --migrate"
             told = f"{error.told(option_words)} Name another --checkpoint{remedy}."
             raise IncompatibleStateError(told) from None
-        with opened as monitor, _heeding_signals(monitor.stop):
+        with opened as monitor, _heeding(_on_end(monitor.stop)):
             _serve(monitor, watching, reporting)
             for step in _steps(monitor, once=bool(watching.once)):
                 screen.say(step)
@@ -473,32 +473,28 @@ def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
             config.length(width, name="windows")
 
 
-@contextmanager
-def _heeding_signals(stop: Callable[[], None]) -> Iterator[None]:
+def _on_end(stop: Callable[[], None]) -> dict[int, Any]:
     """Let the first signal end the loop after its step, and the second end it at once."""
 
     def heed(number: int, _: object) -> None:
         signal.signal(number, _end)
         stop()
 
-    with _handled(dict.fromkeys((signal.SIGINT, signal.SIGTERM), heed)):
-        yield
+    return dict.fromkeys((signal.SIGINT, signal.SIGTERM), heed)
 
 
-@contextmanager
-def _heeding_hangup(reload: _Reload | None) -> Iterator[None]:
+def _on_hangup(reload: _Reload | None) -> dict[int, Any]:
     """Let a hangup reload, or do nothing: programs that rotate logs send it.
 
     If the output is a terminal, it has been closed, and the program ends.
     """
-    is_heeded = hasattr(signal, "SIGHUP") and not sys.stdout.isatty()
-    handler = signal.SIG_IGN if reload is None else reload.heed
-    with _handled({signal.SIGHUP: handler} if is_heeded else {}):
-        yield
+    if not hasattr(signal, "SIGHUP") or sys.stdout.isatty():
+        return {}
+    return {signal.SIGHUP: signal.SIG_IGN if reload is None else reload.heed}
 
 
 @contextmanager
-def _handled(handlers: Mapping[int, Any]) -> Iterator[None]:
+def _heeding(handlers: Mapping[int, Any]) -> Iterator[None]:
     """Handle signals, which only the main thread can."""
     if threading.current_thread() is not threading.main_thread():
         yield

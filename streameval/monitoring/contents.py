@@ -83,15 +83,39 @@ class Content:
 
 
 @attrs.define(eq=False)
-class PackedContent(Content):
+class StreamedContent(Content):
+    """Bytes that come one after the other; of those that were read, the last are kept."""
+
+    _start: int = attrs.field(default=0, init=False)  # the position of the window
+    _window: bytes = attrs.field(default=b"", init=False)
+
+    def at(self, start: int, size: int) -> bytes:
+        """Return the bytes from a position on that are still in memory, or come now."""
+        end = start + size
+        with reading(self.name):
+            while (reached := self._start + len(self._window)) < end:
+                data = self._come(end - reached)
+                if not data:
+                    break
+                # What comes right before is needed for the fingerprint.
+                drop = max(min(start, reached) - FINGERPRINT_BYTES - self._start, 0)
+                self._window = (self._window + data)[drop:]
+                self._start += drop
+        return self._window[start - self._start : end - self._start]
+
+    def _come(self, size: int) -> bytes:
+        """Return the next bytes, none at the end."""
+        raise NotImplementedError
+
+
+@attrs.define(eq=False)
+class PackedContent(StreamedContent):
     """A compressed file, decompressed from the start as far as needed."""
 
     is_packed: ClassVar[bool] = True
-    _stream: ByteStream | None = None
+    _stream: Any = None  # a ByteStream, once something was read
     _packed_size: int = 0
     _head: bytes = b""  # for fingerprints
-    _start: int = 0  # the position of the window
-    _window: bytes = b""
 
     @property
     def is_cut(self) -> bool:
@@ -101,24 +125,18 @@ class PackedContent(Content):
     def at(self, start: int, size: int) -> bytes:
         """Return uncompressed bytes from a position."""
         with reading(self.name):
-            stream = self._stream
-            if stream is None or self.status().st_size != self._packed_size:
-                stream = self._restart()
-            end = start + size
+            if self._stream is None or self.status().st_size != self._packed_size:
+                self._restart()
             if start < self._start:
-                if end <= len(self._head):
-                    return self._head[start:end]
-                stream = self._restart()
-            while (reached := self._start + len(self._window)) < end:
-                data = stream.read(min(end - reached, _PIECE_BYTES))
-                if not data:
-                    break
-                self._head += data[: FINGERPRINT_BYTES - len(self._head)]
-                # What comes right before is needed for the fingerprint.
-                drop = max(min(start, reached) - FINGERPRINT_BYTES - self._start, 0)
-                self._window = (self._window + data)[drop:]
-                self._start += drop
-        return self._window[start - self._start : end - self._start]
+                if start + size <= len(self._head):
+                    return self._head[start : start + size]
+                self._restart()
+        return super().at(start, size)
+
+    def _come(self, size: int) -> bytes:
+        data: bytes = self._stream.read(min(size, _PIECE_BYTES))
+        self._head += data[: FINGERPRINT_BYTES - len(self._head)]
+        return data
 
     def size_up_to(self, limit: int) -> int:
         """Return the number of uncompressed bytes, or the limit if there are more."""
@@ -137,13 +155,12 @@ class PackedContent(Content):
             self._stream = None
             return _digest(b"%d " % size + b"".join(ends))
 
-    def _restart(self) -> ByteStream:
+    def _restart(self) -> None:
         self._packed_size = self.status().st_size
         self._file.seek(0)
         self._head = self._window = b""
         self._start = 0
         self._stream = ByteStream(self._file, self.name, may_be_cut=True)
-        return self._stream
 
 
 def opened_content(path: str) -> Content | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import select
 import sys
-from typing import Any, BinaryIO, Unpack
+from typing import Any, Unpack
 
 from streameval.configs.names import spelled_out
 from streameval.errors import BadDataError
 from streameval.io.notation import TableOptions
 from streameval.io.packed import HEAD_BYTES, packing_of
-from streameval.io.streams import STANDARD_INPUT, name_of, reading
-from streameval.monitoring.contents import FINGERPRINT_BYTES, Content, Mark, RowReader
+from streameval.io.streams import STANDARD_INPUT, name_of
+from streameval.monitoring.contents import Mark, RowReader, StreamedContent
 from streameval.monitoring.sources import Chunk, FileSource
 
 _NAME = name_of(STANDARD_INPUT)
@@ -82,28 +82,10 @@ class StandardInput(FileSource):
         return Chunk(block, STANDARD_INPUT, self._versioned(line=self._mark.line))
 
 
-class _Pipe(Content):
+class _Pipe(StreamedContent):
     """The bytes that have come so far; what was read is forgotten but for a fingerprint."""
 
-    def __init__(self, file: BinaryIO, name: str) -> None:
-        super().__init__(file, name)
-        self.is_ended = False
-        self._start = 0
-        self._window = b""
-
-    def at(self, start: int, size: int) -> bytes:
-        """Return the bytes received from a position on that are still in memory."""
-        end = start + size
-        parts, reached = [self._window], self._start + len(self._window)
-        with reading(self.name):
-            while reached < end and (data := self._come(end - reached)):
-                parts.append(data)
-                reached += len(data)
-        if len(parts) > 1:
-            drop = max(start - FINGERPRINT_BYTES - self._start, 0)
-            self._window = b"".join(parts)[drop:]
-            self._start += drop
-        return self._window[start - self._start : end - self._start]
+    is_ended = False
 
     def _come(self, size: int) -> bytes:
         """Read what is there without waiting for more."""
