@@ -176,7 +176,7 @@ class Card:
 
 
 @attrs.frozen(eq=False)
-class CountedPane:
+class ViewedPane:
     """What was read of a pane.
 
     Parameters
@@ -208,14 +208,14 @@ class ViewedPanes:
 
     Parameters
     ----------
-    counted : sequence of CountedPane
+    counted : sequence of ViewedPane
     n_mature : int
         How many of the first panes are mature: more rows or labels may come for the others.
     as_of : str
         When the newest of those began, if panes without a row have matured since; otherwise empty.
     """
 
-    counted: Sequence[CountedPane]
+    counted: Sequence[ViewedPane]
     n_mature: int
     as_of: str = ""
 

@@ -22,10 +22,10 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.metrics.table import Reading
 from streameval.monitoring.live_markup import (
     Card,
-    CountedPane,
     MetricSeries,
     Point,
     View,
+    ViewedPane,
     ViewedPanes,
     moment_of,
     time_text,
@@ -65,9 +65,9 @@ class ViewBuilder:
         self._level = level
         self._patience = patience
         self._is_complete = True
-        self._known: dict[tuple[int, int], CountedPane] = {}
+        self._known: dict[tuple[int, int], ViewedPane] = {}
         self._cards: dict[Any, Card] = {}
-        self._viewed: Sequence[CountedPane] = ()
+        self._viewed: Sequence[ViewedPane] = ()
         self._values: dict[Any, None] = {}
         self._has_values = False
 
@@ -107,7 +107,7 @@ class ViewBuilder:
         whole, *slices = [self._cards[value] for value, _, _ in named]
         return [whole, *sorted(slices, key=lambda card: _rank(card, whole, panes))]
 
-    def _panes(self, counted: Sequence[CountedPane], status: Status) -> tuple[ViewedPanes, int]:
+    def _panes(self, counted: Sequence[ViewedPane], status: Status) -> tuple[ViewedPanes, int]:
         """Return what all cards share, and how many panes from the first on the last view had."""
         until = None if status.mature_until is None else time_number(status.mature_until)
         before, self._viewed = self._viewed, counted
@@ -163,7 +163,7 @@ class ViewBuilder:
         state = min(states, key=_STATES.index, default="inactive")
         return Card(name, state, _raised(alerts), series, points, _evidence(alerts))
 
-    def _read(self, snapshot: Snapshot) -> list[CountedPane]:
+    def _read(self, snapshot: Snapshot) -> list[ViewedPane]:
         """Return the newest panes in order of time, as far as patience lasts."""
         windowed = snapshot.windowed
         view = windowed.view()
@@ -189,7 +189,7 @@ class ViewBuilder:
         self._is_complete = len(self._known) == len(spans)
         return [self._known[key] for key in reversed(self._known)]
 
-    def _counted(self, span: Span, config: WindowedConfig) -> CountedPane:
+    def _counted(self, span: Span, config: WindowedConfig) -> ViewedPane:
         """Read all slices of a pane."""
         part = live(span.part)
         by_slice = SliceRows.of_pane(span.pane)
@@ -212,7 +212,7 @@ class ViewBuilder:
             else:  # without labelled rows here, they may be among the others
                 coverage = _coverage(by_slice.of(value, weight or None))
             slices[value] = Point(weight, coverage, readings)
-        return CountedPane(span, config.shown(span.start), config.shown(span.end), rows, slices)
+        return ViewedPane(span, config.shown(span.start), config.shown(span.end), rows, slices)
 
     def _read_all(self, parts: Sequence[Any]) -> Iterator[tuple[int | float, Sequence[Reading]]]:
         """Yield the weight of each slice, None without rows, and what the metrics read of it."""
