@@ -24,11 +24,11 @@ from streameval.inputs.arrays import (
     as_ids,
     as_labels,
     as_numbers,
+    check_shape_of,
     read_weights,
     refuse_first,
     shape_text,
 )
-from streameval.inputs.labels import Dictionary
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.catalog import Exposures
 
@@ -193,7 +193,7 @@ def _read(
         for name, value in (("rank", rank), ("popularity", popularity)):
             array = items if value is None else as_array(value, name=name)
             if array.size:
-                _check_shape(array, items, name)
+                check_shape_of(array, items.shape, "item", name=name)
         read_weights(sample_weight, rows=0)
         return Rows((np.zeros(0, dtype=np.int64),))
     if items.ndim not in (1, 2):
@@ -204,16 +204,13 @@ def _read(
     counts = _in_the_top(items, rank, config)
     if weights is not None and items.ndim == 2:
         weights = np.repeat(weights, items.shape[1])
-    columns = [items.ravel(), *_popularities(popularity, items, config)]
-    kept = None if counts.all() else counts
-    if kept is not None:
-        columns = [column[kept] for column in columns]
-        weights = None if weights is None else weights[kept]
+    rows = Rows((items.ravel(), *_popularities(popularity, items, config)), weights)
+    rows = rows if counts.all() else rows.taken(counts)
     if items.dtype != object:
-        return Rows(tuple(columns), weights)
-    dictionary: Dictionary = fresh_dictionary(known)
-    columns[0] = dictionary.encode(columns[0].tolist(), name="item")
-    return Rows(tuple(columns), weights, dictionary)
+        return rows
+    (shown, *others), dictionary = rows.columns, fresh_dictionary(known)
+    codes = dictionary.encode(shown.tolist(), name="item")
+    return Rows((codes, *others), rows.weights, dictionary)
 
 
 def _in_the_top(items: Array, rank: Any, config: CatalogConfig) -> Mask:
@@ -222,7 +219,7 @@ def _in_the_top(items: Array, rank: Any, config: CatalogConfig) -> Mask:
         ranks = as_labels(rank, name="rank")
         if ranks.dtype == object:
             raise InvalidInputError("must hold numbers, got strings", argument="rank")
-        _check_shape(ranks, items, "rank")
+        check_shape_of(ranks, items.shape, "item", name="rank")
         refuse_first(ranks < 1, ranks, "rank", "must be at least 1")
     elif items.ndim == 2:
         ranks = np.broadcast_to(np.arange(1, items.shape[1] + 1), items.shape)
@@ -254,16 +251,6 @@ def _popularities(value: Any, items: Array, config: CatalogConfig) -> list[Array
             "is missing: ", Named("popularity", "True"), " asks for it", argument="popularity"
         )
     shares = as_numbers(value, name="popularity")
-    _check_shape(shares, items, "popularity")
+    check_shape_of(shares, items.shape, "item", name="popularity")
     refuse_first((shares <= 0.0) | (shares > 1.0), shares, "popularity", "must lie in (0, 1]")
     return [shares.ravel()]
-
-
-def _check_shape(array: Array, items: Array, name: str) -> None:
-    if array.shape != items.shape:
-        raise InvalidInputError(
-            "must have the shape of ",
-            Named("item"),
-            f", {items.shape}, got {shape_text(array)}",
-            argument=name,
-        )

@@ -164,14 +164,11 @@ class MeanAccumulator(
         for name, array in arrays.items():
             check_vector(array, rows=len(values[0]), name=name)
         weights = read_weights(sample_weight, rows=len(values[0]))
-        rows = values[0][:, np.newaxis] if len(values) == 1 else np.stack(values).T
-        held = self._held
-        is_gap = _gaps(rows) if nan == "skip" else None
-        if is_gap is not None and is_gap.any():
-            held = held.skipping(weights, is_gap)
-            rows = rows[~is_gap]
-            weights = None if weights is None else weights[~is_gap]
-        self._held = self._appended(held, Rows((rows,), weights))
+        table = values[0][:, np.newaxis] if len(values) == 1 else np.stack(values).T
+        held, rows = self._held, Rows((table,), weights)
+        if nan == "skip":
+            held, rows = held.skipping(rows, _gaps(table))
+        self._held = self._appended(held, rows)
         return self
 
     def _with_rows(self, state: ValueSums, rows: Rows) -> ValueSums:

@@ -381,13 +381,11 @@ class Paired(
             refuse_first(outside, one, name, "must lie in [-2**200, 2**200]")
         weights = read_weights(sample_weight, rows=len(arrays[0]))
         if config.is_of_values:
-            a, b = arrays
-            is_gap = np.isnan(a) | np.isnan(b) if config.nan == "skip" else None
-            if is_gap is not None and is_gap.any():
-                held, kept = held.skipping(weights, is_gap), ~is_gap
-                a, b = a[kept], b[kept]
-                weights = None if weights is None else weights[kept]
-            errors = distance_a, distance_b = a, b
+            rows = Rows(tuple(arrays), weights)
+            if config.nan == "skip":
+                held, rows = held.skipping(rows, np.isnan(arrays[0]) | np.isnan(arrays[1]))
+            weights = rows.weights
+            errors = distance_a, distance_b = rows.columns
         else:
             truth, a, b = arrays
             errors = a - truth, b - truth

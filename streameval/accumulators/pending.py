@@ -325,13 +325,14 @@ class BufferedState(Generic[StateT]):
         is_known = known is not None and known[0] == self.used
         return BufferedState.of(known[1]) if known and is_known else self
 
-    def skipping(self, weights: Array | None, is_gap: Array) -> BufferedState[StateT]:
-        """Count rows that are left out, beside the pending ones."""
-        gaps = Rows((is_gap[is_gap],), None if weights is None else weights[is_gap])
-        held = self.restarted()
+    def skipping(self, rows: Rows, is_gap: Array) -> tuple[BufferedState[StateT], Rows]:
+        """Count rows that are left out, beside the pending ones; return the others, too."""
+        if not is_gap.any():
+            return self, rows
+        held, n = self.restarted(), rows.taken(is_gap).n
         state: Any = held.state
-        state = attrs.evolve(state, skipped=state.skipped + gaps.n.reshape(*state.skipped.shape))
-        return BufferedState(state, held.block, held.used, held.spare)
+        state = attrs.evolve(state, skipped=state.skipped + n.reshape(*state.skipped.shape))
+        return BufferedState(state, held.block, held.used, held.spare), rows.taken(~is_gap)
 
     @property
     def n(self) -> FixedPoint:

@@ -22,6 +22,7 @@ from streameval.inputs.arrays import (
     as_labels,
     as_scores,
     check_id_type,
+    check_shape_of,
     check_vector,
     first_index,
     read_weights,
@@ -116,7 +117,7 @@ def _shape(levels: Array, scores: Array, query: Any, config: RankingConfig) -> t
             f", got {shape_text(levels)}",
             argument="relevance",
         )
-    _check_shape(scores, levels.shape, "score")
+    check_shape_of(scores, levels.shape, "relevance", name="score")
     if query is None and levels.ndim == 1 and len(levels):
         raise InvalidInputError(
             "is missing: pass the query of each row, or arrays of shape (queries, candidates)",
@@ -307,18 +308,8 @@ def _with_documents(
 
 def _flags(value: Any, shape: tuple[int, ...], name: str) -> Mask:
     array = as_array(value, name=name)
-    _check_shape(array, shape, name)
+    check_shape_of(array, shape, "relevance", name=name)
     return array if array.dtype == bool else present(as_labels(array, name=name), name=name)
-
-
-def _check_shape(array: Array, shape: tuple[int, ...], name: str) -> None:
-    if array.shape != shape:
-        raise InvalidInputError(
-            "must have the shape of ",
-            Named("relevance"),
-            f", {shape}, got {shape_text(array)}",
-            argument=name,
-        )
 
 
 def _relevances(array: Array, real: Mask | None, config: RankingConfig) -> Array:
@@ -398,7 +389,7 @@ def _scores(array: Array, is_retrieved: Mask | None, config: RankingConfig) -> A
 
 def _documents(value: Any, shape: tuple[int, ...]) -> Array:
     labels = as_ids(value, name="doc")
-    _check_shape(labels, shape, "doc")
+    check_shape_of(labels, shape, "relevance", name="doc")
     return labels
 
 

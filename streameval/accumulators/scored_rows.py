@@ -214,13 +214,11 @@ def _read_general(
         lacks_score = np.asarray((missing & ~ignored).any(axis=1))
         kept = np.asarray(~ignored.all(axis=1) & ~lacks_score)
     skipped = _weight_of(lacks_score, weights) if lacks_score.any() else None
-    counted = None if kept.all() else kept
-    if counted is not None:
-        columns, positive = columns[counted], positive[counted]
-        weights = None if weights is None else weights[counted]
-    if positive.all():  # rows without a score have not been observed
+    rows, counted = Rows((columns, positive), weights), None if kept.all() else kept
+    rows = rows if counted is None else rows.taken(counted)
+    if rows.columns[1].all():  # rows without a score have not been observed
         negative = ()
-    return ScoredBatch(Rows((columns, positive), weights), skipped, negative, counted)
+    return ScoredBatch(rows, skipped, negative, counted)
 
 
 def _of_pairs(

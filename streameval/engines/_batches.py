@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,9 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.accumulators.parts import merge
-from streameval.accumulators.persistence import from_bytes, replace_file
+from streameval.accumulators.persistence import replace_file
 from streameval.engines._counting import States
+from streameval.engines._shipping import merged
 from streameval.errors import BadDataError, IncompatibleStateError
 
 _NAME = re.compile(r"([0-9]{20})-([0-9]{20})\.parquet")
@@ -91,9 +91,9 @@ class Batches:
         if len(spans) > 1:
             tables = [self._table(span) for span in spans]
             slices = tables[0].schema.field("slice").type
-            merged = _merged(tables)
+            states = _merged(tables)
             table = pa.table(
-                {"slice": pa.array(merged, slices), "state": pa.array(merged.values(), pa.binary())}
+                {"slice": pa.array(states, slices), "state": pa.array(states.values(), pa.binary())}
             )
             whole = _Span(spans[0].first, spans[-1].last)
             self._write(whole, table, _about(tables[0]))
@@ -173,12 +173,5 @@ def _about(table: pa.Table) -> dict[str, Any]:
 
 def _merged(tables: Sequence[pa.Table]) -> States:
     """Merge the states of each slice."""
-    found: dict[Any, list[bytes]] = {}
-    for table in tables:
-        for value, state in _rows(table):
-            found.setdefault(value, []).append(state)
-    return {value: merge(map(from_bytes, states)).to_bytes() for value, states in found.items()}
-
-
-def _rows(table: pa.Table) -> Iterator[tuple[Any, bytes]]:
-    return zip(table.column("slice").to_pylist(), table.column("state").to_pylist(), strict=True)
+    columns = ([table.column(name).to_pylist() for name in ("slice", "state")] for table in tables)
+    return merged(*(dict(zip(*pair, strict=True)) for pair in columns))

@@ -353,16 +353,8 @@ class _Finished:
     """
 
     def __init__(self, counter: SourceCounter, path: str | PathLike[str] | None) -> None:
-        self.settings = repr(
-            [
-                counter.columns,
-                counter.required,
-                counter.by,
-                counter.options,
-                counter.missing_columns,
-                counter.complete,
-            ]
-        )
+        _, *settings = attrs.astuple(counter, recurse=False)  # all but what makes accumulators
+        self.settings = repr(settings)
         self._path = None if path is None else Path(path)
         self._parts = Parts()
         if self._path is not None and self._path.exists():

@@ -313,6 +313,17 @@ def check_matrix(
         raise InvalidInputError(f"must have {rows} rows, got {len(array)}", argument=name)
 
 
+def check_shape_of(array: Array, shape: tuple[int, ...], other: str, *, name: str) -> None:
+    """Refuse an array that does not have the shape of another one."""
+    if array.shape != shape:
+        raise InvalidInputError(
+            "must have the shape of ",
+            Named(other),
+            f", {shape}, got {shape_text(array)}",
+            argument=name,
+        )
+
+
 def are_probabilities(scores: npt.NDArray[np.floating[Any]]) -> bool:
     """Tell whether one or more native floats lie in [0, 1]; False if any is -0.0.
 

@@ -272,6 +272,7 @@ NUMBERS = [
     measure("measure without brackets", "tweedie"),
     measure("measure with other brackets", "huber(a=1)"),
     measure("measure with a wrong number", "tweedie(0.5)"),
+    Case("ranks-of-another-shape", lambda: se.CatalogAccumulator(5).update([1, 2], rank=[1])),
     regress("number-strings", ["1"], [1]),
     regress("number-nan", [1], [np.nan]),
     regress("number-inf", [np.inf], [1]),
