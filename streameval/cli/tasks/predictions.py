@@ -230,18 +230,18 @@ def plan_of_models(options: Options, rows: Sequence[RawRow]) -> Plan:
 def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of models of classes."""
     names, of_scores = _predictions(options, rows)
-    others = others_of(options, names, "y_score" if of_scores else "y_pred")
+    models, count = _models(options, names, "y_score" if of_scores else "y_pred")
     a = fields.lay_out(options, rows, names, of_scores=of_scores, also=versus)
     if a.prediction != names:
         fields.refuse_order(names, a.prediction, "--versus")
-    layouts = [a]
-    layouts += (attrs.evolve(a, prediction=one, class_columns=()) for one in others)
-    make, classes, positive = _choose(se.Paired, options, *layouts, make=_maker(names, others))
+    _, *others = models.values()
+    layouts = [a, *(attrs.evolve(a, prediction=one, class_columns=()) for one in others)]
+    make, classes, positive = _choose(se.Paired, options, *layouts, make=count)
     columns = (
         Argument("y_true", a.label, fields.label_type(a, a.label, classes)),
         *(
             _prediction_column(layout, classes, positive, array)
-            for layout, array in zip(layouts, _arrays(names, others), strict=True)
+            for layout, array in zip(layouts, models, strict=True)
         ),
         *fields.weight_columns(options),
     )
@@ -271,18 +271,21 @@ def others_of(options: Options, names: tuple[str, ...], option: str) -> list[tup
     return others
 
 
-def _maker(names: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> Callable[..., Any]:
-    """Choose what counts two models, or the pairs of more."""
-    if len(others) == 1:
-        return se.Paired
-    return partial(se.Paired.of_models, [*names, *(name for (name,) in others)])
+def _models(
+    options: Options, names: tuple[str, ...], option: str
+) -> tuple[dict[str, tuple[str, ...]], Callable[..., Any]]:
+    """List the columns of each model by the array that an update takes, and what counts them.
 
-
-def _arrays(names: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
-    """Name the arrays that an update takes: those of two models, or a column of each."""
+    Raises
+    ------
+    UsageError
+        If a model is named twice.
+    """
+    others = others_of(options, names, option)
     if len(others) == 1:
-        return "y_pred_a", "y_pred_b"
-    return (*names, *(name for (name,) in others))
+        return {"y_pred_a": names, "y_pred_b": others[0]}, se.Paired
+    listed = [*names, *(name for (name,) in others)]
+    return {name: (name,) for name in listed}, partial(se.Paired.of_models, listed)
 
 
 def _note_of_positive(
@@ -303,16 +306,13 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
     refuse(options, (*of_classes, "ignore_label"), "cannot be used with --task regression")
     fields.check_one_column(options, "y_true", "y_pred")
     pred = options.y_pred or ("y_pred",)
-    others = others_of(options, pred, "y_pred")
+    models, count = _models(options, pred, "y_pred")
     layout = fields.lay_out(options, rows, pred, of_scores=False, also=versus)
     measures = fields.given(measures=options.measures, budget=options.budget)
-    make = fields.maker(_maker(pred, others), classes=None, **measures)
+    make = fields.maker(count, classes=None, **measures)
     columns = (
         Argument("y_true", layout.label, Numbers()),
-        *(
-            Argument(array, names, Numbers())
-            for array, names in zip(_arrays(pred, others), (pred, *others), strict=True)
-        ),
+        *(Argument(array, names, Numbers()) for array, names in models.items()),
         *fields.weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)
@@ -330,16 +330,13 @@ def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str,
         )
     fields.check_one_column(options, "value")
     value = options.value or ("value",)
-    others = others_of(options, value, "value")
+    models, count = _models(options, value, "value")
     fields.check_columns([*value, *versus], rows)
     weights = fields.weight_columns(options, rows)
     chosen = fields.given(measures=options.measures, nan=options.nan)
-    make = fields.maker(_maker(value, others), classes=None, **chosen)
-    arrays = _arrays(value, others)
-    columns = (
-        Argument(array, names, value_type(options.nan, fields.GAP_HINT))
-        for array, names in zip(arrays, (value, *others), strict=True)
-    )
+    make = fields.maker(count, classes=None, **chosen)
+    number = value_type(options.nan, fields.GAP_HINT)
+    columns = (Argument(array, names, number) for array, names in models.items())
     return Plan(make, (*columns, *weights), options.max_bad)
 
 
