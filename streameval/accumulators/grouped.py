@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any, Literal, Self, final
+
+import numpy as np
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
@@ -12,8 +15,18 @@ from streameval.accumulators.pending import (
     distinct_ids,
     fresh_dictionary,
 )
-from streameval.accumulators.scored_rows import read_grouped
-from streameval.configs.curve import GroupedConfig
+from streameval.accumulators.scored_rows import read_batch, score_of_each
+from streameval.configs.curve import CurveConfig, GroupedConfig
+from streameval.exact import Scale
+from streameval.inputs.arrays import (
+    are_empty,
+    as_array,
+    as_ids,
+    as_labels_or_scores,
+    check_vector,
+)
+from streameval.inputs.labels import Dictionary
+from streameval.inputs.row_scores import are_pairs
 from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables
@@ -115,7 +128,7 @@ class GroupedAUC(
         if weighted is not None:
             return weighted.count_by(self.update)
         dictionary = fresh_dictionary(self._held)
-        rows = read_grouped(**given, config=self._config, dictionary=dictionary)
+        rows = _read(**given, config=self._config, dictionary=dictionary)
         check_ids(self._held, self._held.state.groups, rows, name="group")
         return self._append(rows)
 
@@ -140,3 +153,41 @@ class GroupedAUC(
     def _block(self, state: GroupTables, rows: Rows) -> RowBuffer:
         # as if each row had its own group, so that counting them cannot exceed the limit
         return RowBuffer.like(rows, min(_CAPACITY, self._config.group_limit - len(state.groups)))
+
+
+def _read(
+    y_true: Any,
+    y_score: Any,
+    group: Any,
+    sample_weight: Any,
+    config: GroupedConfig,
+    dictionary: Dictionary,
+) -> Rows:
+    """Read one batch of examples in groups, all of it or nothing.
+
+    The third column is the group of each row: a number, or the code of its text.
+
+    Raises
+    ------
+    InvalidInputError
+        When an array has the wrong shape, type or values.
+    """
+    labels = as_labels_or_scores(y_true, name="y_true")
+    given = as_array(y_score, name="y_score")
+    if are_pairs(given):
+        given = score_of_each(y_score, given, config)
+    groups = as_ids(group, name="group")
+    if are_empty(groups):
+        groups = np.zeros(0, dtype=np.int64)
+    rows = read_batch(labels, given, sample_weight, _one_curve(config.scores), hint=()).rows
+    check_vector(groups, rows=rows.size, name="group")
+    are_texts = groups.dtype == object
+    codes = dictionary.encode(groups.tolist(), name="group") if are_texts else groups
+    columns = *(column[:, 0] for column in rows.columns), codes
+    return Rows(columns, rows.weights, dictionary if are_texts else None)
+
+
+@functools.cache
+def _one_curve(scale: Scale) -> CurveConfig:
+    """Make the options under which a row of a group is read."""
+    return CurveConfig.of(budget=None, scores=scale)

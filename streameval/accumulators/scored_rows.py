@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from typing import Any, Self, cast
 
@@ -11,7 +10,6 @@ import numpy as np
 from streameval.accumulators.pending import Rows
 from streameval.configs.curve import CurveConfig, GroupedConfig
 from streameval.errors import InvalidInputError, Named
-from streameval.exact import Scale
 from streameval.exact.array_types import Array, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
@@ -19,7 +17,6 @@ from streameval.inputs.arrays import (
     are_probabilities,
     as_array,
     as_comparable,
-    as_ids,
     as_labels,
     as_labels_or_scores,
     as_vector,
@@ -31,7 +28,7 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.classes import Label, canonical_label, without_names
-from streameval.inputs.labels import Dictionary, encode, equal, in_class_order, is_ignored, present
+from streameval.inputs.labels import encode, equal, in_class_order, is_ignored, present
 from streameval.inputs.row_scores import are_pairs, positive_scores, sum_tolerance
 
 _LABEL_BITS = {
@@ -106,41 +103,8 @@ def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConf
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
     if config.classes is None and are_pairs(given) and config.pos_label in (None, 1):
-        given = _of_pairs(y_score, given, config, nan=config.nan)
-    return _read(labels, given, sample_weight, config, hint=_OTHER_LABELS)
-
-
-def read_grouped(
-    y_true: Any,
-    y_score: Any,
-    group: Any,
-    sample_weight: Any,
-    config: GroupedConfig,
-    dictionary: Dictionary,
-) -> Rows:
-    """Read one batch of examples in groups, all of it or nothing.
-
-    The third column is the group of each row: a number, or the code of its text.
-
-    Raises
-    ------
-    InvalidInputError
-        When an array has the wrong shape, type or values.
-    """
-    labels = as_labels_or_scores(y_true, name="y_true")
-    given = as_array(y_score, name="y_score")
-    if are_pairs(given):
-        given = _of_pairs(y_score, given, config)
-    groups = as_ids(group, name="group")
-    if are_empty(groups):
-        groups = np.zeros(0, dtype=np.int64)
-    batch = _read(labels, given, sample_weight, _one_curve(config.scores), hint=())
-    rows = batch.rows
-    check_vector(groups, rows=rows.size, name="group")
-    are_texts = groups.dtype == object
-    codes = dictionary.encode(groups.tolist(), name="group") if are_texts else groups
-    columns = *(column[:, 0] for column in rows.columns), codes
-    return Rows(columns, rows.weights, dictionary if are_texts else None)
+        given = score_of_each(y_score, given, config, nan=config.nan)
+    return read_batch(labels, given, sample_weight, config, hint=_OTHER_LABELS)
 
 
 def _has_fast_path(labels: Array, scores: Array, config: CurveConfig) -> bool:
@@ -165,9 +129,10 @@ def _has_fast_path(labels: Array, scores: Array, config: CurveConfig) -> bool:
     return are_probabilities(scores)
 
 
-def _read(
+def read_batch(
     labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
 ) -> ScoredBatch:
+    """Read labels and scores that are arrays, on the fast path if they are usual."""
     if _has_fast_path(labels, given, config):
         weights = None
         if sample_weight is not None:
@@ -221,7 +186,7 @@ def _read_general(
     return ScoredBatch(rows, skipped, negative, counted)
 
 
-def _of_pairs(
+def score_of_each(
     y_score: Any, pairs: Array, config: CurveConfig | GroupedConfig, *, nan: str = ""
 ) -> Array:
     """Read the scores of two classes, 0 and 1, as one score a row."""
@@ -296,12 +261,6 @@ def _classes(
         return positive[:, None], negative, of_rows
     codes = encode(read, without_names(config.classes), name="y_true", ignored=ignored)
     return codes[:, None] == np.arange(config.n_scores), (), of_rows
-
-
-@functools.cache
-def _one_curve(scale: Scale) -> CurveConfig:
-    """Make the options under which a row of a group is read."""
-    return CurveConfig.of(budget=None, scores=scale)
 
 
 def _zeros_and_ones(labels: Array, hint: tuple[object, ...], ignored: Mask | None) -> Mask:
