@@ -40,8 +40,7 @@ from streameval.results.names import MetricName, parse_metric, parse_metrics
 from streameval.results.opening import SLICE, first_of, headline, opening, since_before, worst_span
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
-from streameval.results.slice_search import Search
-from streameval.results.sliced import OTHER
+from streameval.results.sliced import OTHER, Search
 from streameval.results.windowed import WindowedResult
 from streameval.version import __version__
 

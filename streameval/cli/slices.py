@@ -21,7 +21,7 @@ from streameval.render.text import listed_few, plural, significant
 from streameval.results.collection import line_sheet, value_name
 from streameval.results.names import GAPS, Contrast, MetricName
 from streameval.results.result import Result
-from streameval.results.slice_search import Search, better_of
+from streameval.results.sliced import Search, better_of
 
 if TYPE_CHECKING:
     from streameval.cli.options import Reporting

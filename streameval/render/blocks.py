@@ -184,22 +184,12 @@ class Curves(NamedTuple):
         return (ends, np.full(2, levels.pop())) if len(levels) == 1 else None
 
 
-class Lines(NamedTuple):
-    """Lines of one state, by name if they are curves of classes.
-
-    Parameters
-    ----------
-    curves : Curves
-        What they are.
-    lines : mapping from name to (BandedLine, area)
-        The name is "" for the state itself; None stands for no curve.
-    of : int
-        The number of classes, of which the largest are drawn; 0 without classes.
-    """
+class CurveLine(NamedTuple):
+    """What a line shows, the line, None for no curve, and the area under it."""
 
     curves: Curves
-    lines: Mapping[Any, tuple[BandedLine | None, float]]
-    of: int = 0
+    line: BandedLine | None
+    area: float
 
 
 class Reliability(NamedTuple):
@@ -392,7 +382,9 @@ class Limits(NamedTuple):
     sentences: tuple[str, ...]
 
 
-Figure = Lines | Reliability | ScoreShares | Spread | Dots | Matrix | OverTime | Several | Limits
+Figure = (
+    CurveLine | Reliability | ScoreShares | Spread | Dots | Matrix | OverTime | Several | Limits
+)
 
 
 class PageContent(NamedTuple):

@@ -17,14 +17,15 @@ from streameval.render.blocks import (
     BandedLine,
     ByClass,
     Confusions,
+    CurveLine,
     Curves,
     Dots,
     Limits,
-    Lines,
     Matrix,
     PageContent,
     Reliability,
     ScoreShares,
+    Several,
     Spread,
 )
 from streameval.render.markup import (
@@ -175,10 +176,10 @@ class _Section:
 
     def above(self, columns: Sequence[Blocks]) -> list[Html]:
         """Draw the pictures above the table, with curves of classes state by state."""
-        if not any(block is None or block.of for blocks in columns for block in blocks):
+        if all(isinstance(block, CurveLine) for blocks in columns for block in blocks):
             return [_grid(self.figures(columns))]
         return [
-            _grid([self._of_classes(name, block) for block in blocks if block is not None])
+            _grid([self._of_classes(name, block) for block in blocks])
             for name, blocks in zip(self.names, columns[:MAX_DRAWN], strict=False)
         ]
 
@@ -207,7 +208,7 @@ class _Section:
         """Draw blocks of one type."""
         held = [pair for pair in zip(self.names, blocks, strict=True) if pair[1] is not None]
         match held[0][1]:
-            case Lines():
+            case CurveLine():
                 return self._lines(blocks)
             case Reliability():
                 return self._reliability(blocks)
@@ -222,24 +223,25 @@ class _Section:
             case _:
                 return [self._findings(*pair) for pair in held]
 
-    def _lines(self, blocks: Blocks) -> list[Html]:
-        drawn = [block.lines[""] for block in blocks[:MAX_DRAWN]]
-        if not any(line for line, _ in drawn):
+    def _lines(self, blocks: Sequence[CurveLine]) -> list[Html]:
+        lines = [block.line for block in blocks[:MAX_DRAWN]]
+        if not any(lines):
             return []
         curves = blocks[0].curves
-        spoken = self._summary(curves.area, [area for _, area in drawn])
-        return [_curves(curves.title, curves, [line for line, _ in drawn], spoken)]
+        spoken = self._summary(curves.area, [block.area for block in blocks])
+        return [_curves(curves.title, curves, lines, spoken)]
 
-    def _of_classes(self, name: str, block: Lines) -> Html:
+    def _of_classes(self, name: str, block: Several) -> Html:
         """Draw the curves of the classes of one state."""
-        curves, n_drawn = block.curves, len(block.lines)
-        spoken = ", ".join(f"{short(of)} {number(area)}" for of, (_, area) in block.lines.items())
+        drawn: Sequence[Any] = list(block.pictures.values())
+        curves = drawn[0].curves
+        areas = zip(block.pictures, (one.area for one in drawn), strict=True)
+        spoken = ", ".join(f"{short(of)} {number(area)}" for of, area in areas)
         summary = f"{curves.area[:1].upper()}{curves.area[1:]}: {spoken}"
-        largest = f"The {n_drawn} of {count(block.of)} classes with most positives."
-        said = largest if n_drawn < block.of else ""
-        title, drawn = self._title(curves.title_of_several, name), block.lines.values()
-        named = legend(list(block.lines))
-        return _curves(title, curves, [line for line, _ in drawn], summary, said, named)
+        largest = f"The {len(drawn)} of {count(block.of)} classes with most positives."
+        said = largest if len(drawn) < block.of else ""
+        title, named = self._title(curves.title_of_several, name), legend(list(block.pictures))
+        return _curves(title, curves, [one.line for one in drawn], summary, said, named)
 
     def _reliability(self, blocks: Sequence[Reliability | None]) -> list[Html]:
         image, has_whiskers = pictures.reliability(blocks, self.level)

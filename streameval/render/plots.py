@@ -15,9 +15,9 @@ from streameval.exact.array_types import Array, Floats
 from streameval.metrics.table import Reading
 from streameval.render.blocks import (
     MAX_DRAWN,
+    CurveLine,
     Dots,
     Figure,
-    Lines,
     Matrix,
     OverTime,
     Reliability,
@@ -132,9 +132,9 @@ def _literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _lines(block: Lines, request: PlotRequest) -> Axes:
+def _line(block: CurveLine, request: PlotRequest) -> Axes:
     """Draw the line of one state with its band; with a label, as one of several."""
-    curves, (curve, area) = block.curves, block.lines[""]
+    curves, curve, area = block
     if curve is None:
         raise InvalidInputError("needs examples of both classes", argument="plot")
     axes, label = axes_on(request.ax), request.label
@@ -334,7 +334,7 @@ def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:
 
 
 _PAINTERS: dict[type[Any], Callable[[Any, PlotRequest], Axes]] = {
-    Lines: _lines,
+    CurveLine: _line,
     Reliability: _reliability,
     ScoreShares: _scores,
     Matrix: _matrix,

@@ -18,7 +18,7 @@ from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, always, count_row
-from streameval.render.blocks import MAX_DRAWN, ByClass, Lines, Several
+from streameval.render.blocks import MAX_DRAWN, ByClass, Several
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
 from streameval.render.text import numbers, shorten
@@ -260,13 +260,13 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
 
     def _largest(self, request: PlotRequest) -> Several:
         """Show the curves of the largest classes."""
-        both, picture = self._of_both_classes(), Curve.PICTURES[request.kind]
-        if not both:
+        largest, picture = self._of_both_classes(), Curve.PICTURES[request.kind]
+        if not largest:
             raise InvalidInputError(
                 "needs a class that some examples have and some have not", argument="plot"
             )
-        largest = both[: request.max_classes]
-        return Several({of: picture(one, request) for of, one in largest}, len(self))
+        shown = {of: picture(one, request) for of, one in largest[: request.max_classes]}
+        return Several(shown, len(self))
 
     PICTURES: ClassVar = dict.fromkeys(Curve.PICTURES, _largest)
 
@@ -301,20 +301,20 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         both = [(name, curve) for name, curve in named if curve.n_pos and curve.n_neg]
         return sorted(both, key=lambda item: -item[1].n_pos)
 
-    def _lines(self, kind: str) -> Lines | None:
+    def _lines(self) -> list[Several]:
         """Trace the curves of the largest classes."""
-        found = {of: curve.lines(kind) for of, curve in self._of_both_classes()[:MAX_DRAWN]}
-        if not found:
-            return None
-        curves = next(iter(found.values())).curves
-        return Lines(curves, {of: one.lines[""] for of, one in found.items()}, of=len(self))
+        if not self._of_both_classes():
+            return []
+        return [
+            self._largest(PlotRequest(None, kind, max_classes=MAX_DRAWN)) for kind in ("pr", "roc")
+        ]
 
     _PAGE: ClassVar = {
         "heading": lambda one, _: f"Precision, recall and ROC of {len(one):,} classes",
         "common_heading": "Precision, recall and ROC of classes",
         "title": "Averages",
         "by_class": _by_class,
-        "above": lambda one, _: [one._lines("pr"), one._lines("roc")],
+        "above": lambda one, _: one._lines(),
         "classes": lambda one, _: one.class_names,
     }
 

@@ -44,7 +44,14 @@ from streameval.results.models import (
 )
 from streameval.results.ranking import Ranking, mean_interval
 from streameval.results.result import Reported, Result
-from streameval.results.tables import Columns, passed_on, to_pandas, to_polars
+from streameval.results.tables import (
+    Columns,
+    passed_on,
+    to_latex,
+    to_markdown,
+    to_pandas,
+    to_polars,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -279,6 +286,8 @@ class Comparison(Reported, Mapping[str, Difference]):
 
     to_pandas = passed_on(table, to_pandas)
     to_polars = passed_on(table, to_polars)
+    to_markdown = passed_on(table, to_markdown)
+    to_latex = passed_on(table, to_latex)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw the differences with 95% intervals; needs matplotlib.

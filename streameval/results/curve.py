@@ -19,7 +19,7 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
-from streameval.render.blocks import Limits, Lines, Reliability
+from streameval.render.blocks import CurveLine, Limits, Reliability
 from streameval.render.plots import PlotRequest
 from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_lines, findings
@@ -335,18 +335,18 @@ class Curve(CurveMembers, Result):
         return self._reliability()
 
     PICTURES: ClassVar = {
-        **dict.fromkeys(("pr", "roc", "det"), lambda one, of: one.lines(of.kind)),
+        **dict.fromkeys(("pr", "roc", "det"), lambda one, of: one._line(of.kind)),
         "reliability": _reliability_diagram,
         "score": lambda one, _: curve_lines.score_shares(one._table),
     }
 
-    def lines(self, kind: str) -> Lines:
+    def _line(self, kind: str) -> CurveLine:
         """Trace a line of `kind`; None unless both classes occur."""
         curves, trace, upper, name = curve_lines.KINDS[kind]
         area = math.nan if name is None else getattr(self, name)
-        if not (self.n_pos and self.n_neg):
-            return Lines(curves, {"": (None, area)})
-        return Lines(curves, {"": (curve_lines.banded(self._table, trace, upper), area)})
+        has_both = self.n_pos and self.n_neg
+        line = curve_lines.banded(self._table, trace, upper) if has_both else None
+        return CurveLine(curves, line, area)
 
     def _reliability(self) -> Reliability:
         return curve_lines.reliability(self._table, are_draws=self._clusters is None)
@@ -362,7 +362,7 @@ class Curve(CurveMembers, Result):
 
     _PAGE: ClassVar = {
         "heading": "Precision, recall and ROC",
-        "above": lambda one, _: [one.lines("pr"), one.lines("roc")],
+        "above": lambda one, _: [one._line("pr"), one._line("roc")],
         "beside": _distributions,
         "below": _limits,
         "form": lambda one, _: one._table.scale,

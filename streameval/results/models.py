@@ -21,7 +21,14 @@ from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
 from streameval.render.text import chance_title, intervals, numbers, plural
 from streameval.results.names import MetricName, metric_name
 from streameval.results.result import Reported
-from streameval.results.tables import Columns, passed_on, to_pandas, to_polars
+from streameval.results.tables import (
+    Columns,
+    passed_on,
+    to_latex,
+    to_markdown,
+    to_pandas,
+    to_polars,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -304,6 +311,8 @@ class ModelComparison(Reported, Mapping[str, MeasureComparison]):
 
     to_pandas = passed_on(table, to_pandas)
     to_polars = passed_on(table, to_polars)
+    to_markdown = passed_on(table, to_markdown)
+    to_latex = passed_on(table, to_latex)
 
     def plot(
         self, ax: Axes | None = None, *, measure: str | None = None, label: str | None = None

@@ -16,7 +16,7 @@ from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.ranking import Ranking
 from streameval.results.result import Result
-from streameval.results.slice_search import Search
+from streameval.results.sliced import Search
 from streameval.results.windowed import WindowedResult
 
 SLICE = "slice"

@@ -30,8 +30,7 @@ from streameval.results.collection import (
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.reading import MemberAxis
 from streameval.results.result import Report, Result
-from streameval.results.slice_search import Search
-from streameval.results.sliced import SlicedResult
+from streameval.results.sliced import Search, SlicedResult
 from streameval.results.tables import Form, TablePart
 
 BEFORE = "before"

@@ -186,6 +186,10 @@ def test_frames_hold_the_table_and_a_picture_the_differences() -> None:
     assert "interval_low" not in held.table()
     assert held.to_pandas(level=0.9).to_dict("list") == columns
     assert held.to_polars().to_dict(as_series=False) == held.table()
+    assert held.to_markdown().startswith("| measure | n | a | b | difference |")
+    assert (
+        held.to_latex(level=0.9).splitlines()[2].endswith(r" & interval\_low & interval\_high \\")
+    )
     axes = held.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()] == list(held)
     assert (axes.get_xlabel(), axes.get_title()) == ("a - b", "9 queries, 95% intervals")

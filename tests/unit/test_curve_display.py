@@ -18,6 +18,7 @@ from sklearn import metrics as sk
 from small_states import EVERY
 
 import streameval as se
+from streameval.render.plots import PlotRequest
 
 pytestmark = pytest.mark.usefixtures("closed_figures")
 
@@ -619,9 +620,10 @@ def test_micro_of_weights_past_2_to_63_is_refused_and_the_rest_is_not() -> None:
 
 @each("kind", ["pr", "roc", "det"])
 def test_curve_without_both_classes_has_no_line(kind: str) -> None:
-    ((line, area),) = EVERY["empty_curve"]().compute().lines(kind).lines.values()
-    assert line is None
-    assert math.isnan(area)
+    request = PlotRequest(None, kind)
+    shown = se.Curve.PICTURES[kind](EVERY["empty_curve"]().compute(), request)
+    assert shown.line is None
+    assert math.isnan(shown.area)
 
 
 @each("budget", [4, 65_536])
