@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
 import attrs
@@ -206,6 +206,48 @@ class Grouping(Accumulator[ConfigT, Any]):
     _takes_unlabelled: ClassVar[bool] = False
     """Whether rows may have no label."""
 
+    def update(
+        self,
+        batch: Any,
+        *arrays: Any,
+        sample_weight: Any = None,
+        partial: bool = False,
+        **columns: Any,
+    ) -> Self:
+        """Count one batch: each row in the slice of its value, or in the pane of its time.
+
+        Parameters
+        ----------
+        batch : mapping, data frame or Arrow table
+            The column of the values or of the times, and the columns that the accumulator reads.
+        sample_weight : array of shape (n,), or that of entries or items, optional
+            Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
+        partial : bool
+            Must be False: the rows of a query cannot go on in other batches.
+        *arrays, **columns
+            Refused: pass every array as a column of `batch`.
+
+        Returns
+        -------
+        The accumulator itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When a column is missing, or has the wrong shape, type or values; when a time is
+            missing, or looks like another unit. Then nothing of the batch has been counted.
+        CountOverflowError
+            When the total would pass 2**63 - 1. Nothing has been counted then.
+        """
+        if arrays or columns:
+            names = dict.fromkeys((*self._config.accumulator.required, *self._key_columns))
+            raise InvalidInputError(
+                f"must be one mapping or table with the columns {', '.join(names)}; arrays were "
+                "passed one by one",
+                argument="batch",
+            )
+        return self._append_batch(batch, sample_weight, partial)
+
     def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002 - panes need it
         """Count rows, and the pending rows without a label, into their groups."""
         owners = np.zeros(rows.size, dtype=np.int64)
@@ -313,16 +355,6 @@ class Grouping(Accumulator[ConfigT, Any]):
         total = merged([self._all_rows(one) for one in held])
         states = [self._everything(one) for one in held]
         return Held(states[0].joined(states), total)
-
-    def _refuse_arrays(self, arrays: Sequence[Any], columns: Mapping[str, Any]) -> None:
-        """Refuse arrays beside a batch, and name the columns that the batch must have."""
-        if arrays or columns:
-            names = dict.fromkeys((*self._config.accumulator.required, *self._key_columns))
-            raise InvalidInputError(
-                f"must be one mapping or table with the columns {', '.join(names)}; arrays were "
-                "passed one by one",
-                argument="batch",
-            )
 
     def _append_batch(self, batch: Any, sample_weight: Any, partial: bool) -> Self:
         """Check a batch, and add its rows to the pending ones."""

@@ -92,42 +92,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
     ) -> None:
         self._configure(with_inner(locals()))
 
-    def update(
-        self,
-        batch: Any,
-        *arrays: Any,
-        sample_weight: Any = None,
-        partial: bool = False,
-        **columns: Any,
-    ) -> Self:
-        """Count one batch: each row in the slice of its value.
-
-        Parameters
-        ----------
-        batch : mapping, data frame or Arrow table
-            The column of the values, and the columns that the accumulator reads.
-        sample_weight : array of shape (n,), or that of entries or items, optional
-            Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
-        partial : bool
-            Must be False: the rows of a query cannot go on in other batches.
-        *arrays, **columns
-            Refused: pass every array as a column of `batch`.
-
-        Returns
-        -------
-        The accumulator itself.
-
-        Raises
-        ------
-        InvalidInputError
-            When a column is missing, or has the wrong shape, type or values. Then nothing of
-            the batch has been counted.
-        CountOverflowError
-            When the total would pass 2**63 - 1. Nothing has been counted then.
-        """
-        self._refuse_arrays(arrays, columns)
-        return self._append_batch(batch, sample_weight, partial)
-
     def compute(self) -> SlicedResult:
         """Compute the result of every slice.
 

@@ -123,42 +123,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     ) -> None:
         self._configure(with_inner(locals()))
 
-    def update(
-        self,
-        batch: Any,
-        *arrays: Any,
-        sample_weight: Any = None,
-        partial: bool = False,
-        **columns: Any,
-    ) -> Self:
-        """Count one batch: each row in the pane of its time.
-
-        Parameters
-        ----------
-        batch : mapping, data frame or Arrow table
-            The column of the times, and the columns that the accumulator reads.
-        sample_weight : array of shape (n,), or that of entries or items, optional
-            Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
-        partial : bool
-            Must be False: the rows of a query cannot go on in other batches.
-        *arrays, **columns
-            Refused: pass every array as a column of `batch`.
-
-        Returns
-        -------
-        The accumulator itself.
-
-        Raises
-        ------
-        InvalidInputError
-            When a column is missing, or has the wrong shape, type or values; when a time is
-            missing, or looks like another unit. Then nothing of the batch has been counted.
-        CountOverflowError
-            When the total would pass 2**63 - 1. Nothing has been counted then.
-        """
-        self._refuse_arrays(arrays, columns)
-        return self._append_batch(batch, sample_weight, partial)
-
     def compute(self) -> Any:
         """Compute the result of `total`: of all rows with a label."""
         return self.total().compute()

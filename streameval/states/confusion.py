@@ -374,8 +374,8 @@ class ObservedCounts(State):
         items = FixedPoint(matrix[occurs[:, :, None] & occurs[:, None, :]])
         return {
             "n": Stack.of_numbers(FixedPoint(matrix.sum(axis=(1, 2))), ()),
-            "matrix": Stack(shapes, codes, items),
-            "labels": Stack(forms, codes, None),
+            "matrix": Stack.of_items(shapes, codes, items),
+            "labels": Stack(forms, codes),
         }
 
     @staticmethod

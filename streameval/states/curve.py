@@ -248,7 +248,7 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
         return {
             "n": Stack.of_numbers(n, ()),
             "skipped": Stack.of_numbers(FixedPoint.zeros(n_groups), ()),
-            "negative_label": Stack(((),), np.zeros(n_groups, dtype=np.intp), None),
+            "negative_label": Stack(((),), np.zeros(n_groups, dtype=np.intp)),
         } | _stacks_of_tables(config.n_curves, levels, n_cells, cells)
 
     @classmethod
@@ -422,11 +422,11 @@ def _one_label(mine: tuple[Label, ...], theirs: tuple[Label, ...]) -> tuple[Labe
 def _one_label_of_runs(labels: Stack, starts: Ints) -> Stack:
     """Find the label of each run of states that begins at `starts`; labels must agree in a run."""
     if not any(labels.forms):
-        return Stack(((),), np.zeros(len(starts), dtype=np.intp), None)
+        return Stack(((),), np.zeros(len(starts), dtype=np.intp))
     forms = [labels.forms[code] for code in labels.codes.tolist()]
     edges = itertools.pairwise([*starts.tolist(), len(forms)])
     found = tuple(functools.reduce(_one_label, forms[start:end]) for start, end in edges)
-    return Stack(found, np.arange(len(found)), None)
+    return Stack(found, np.arange(len(found)))
 
 
 def _stacks_of_tables(

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
-import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.errors import CorruptStateError, require
-from streameval.exact.array_types import Array, Ints
+from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.narrow import narrowed
-from streameval.states.runs import order_in_groups, run_indices
-from streameval.states.stack import Stack, StackableState, SummableState, form_of
+from streameval.states.runs import order_in_groups
+from streameval.states.stack import PARTS, Stack, StackableState, SummableState
 from streameval.states.state import (
     READ_ERRORS,
     State,
@@ -33,191 +30,14 @@ from streameval.states.state import (
     omitted_defaults,
 )
 
-Integers = npt.NDArray[np.integer[Any]]
 Add = Callable[[Sequence[Any]], Any]
 """Adds up several states of one configuration."""
 
-_ARRAYS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "text")}
 _CHUNK = 2**16  # items checked at once: more would need memory and exceed the cache
 _SUMMED = 2**19  # items added up at once
-_LONG = 2**6  # items a state from which they are copied state by state
 _LETTERS = {"whole": "u", "fraction": "u", "int64": "i", "uint64": "u"}
-_EMPTY = {array: np.zeros(0, dtype=f"{letter}1") for array, letter in _LETTERS.items()}
-_EMPTY["text"] = np.zeros(0, dtype=object)
-
-
-@attrs.frozen(eq=False)
-class _Field:
-    """One field of all states.
-
-    Parameters
-    ----------
-    name, type_name : str
-        The name and type of the field.
-    forms : tuple
-        The forms, in any order: presence of fractions and shape of numbers, type and length of
-        a column, or a value without items.
-    codes : array of integers, shape (S,)
-        The index of each state's form.
-    arrays : mapping of arrays
-        The items of all states, one after the other, in types as narrow as fit.
-    """
-
-    name: str
-    type_name: str
-    forms: tuple[Any, ...]
-    codes: Integers
-    arrays: Mapping[str, Array]
-    _ends: dict[str, Integers] = attrs.field(factory=dict, init=False)
-
-    @classmethod
-    def of_stack(cls, name: str, type_name: str, stack: Stack, base: Stack | None) -> Self:
-        """Make the field of a stack; `base` is the stack of the column that offsets refer to."""
-        arrays = {array: _EMPTY[array] for array in _ARRAYS.get(type_name, ())}
-        if type_name == "FixedPoint":
-            numbers = stack.items
-            arrays["whole"] = narrowed(numbers.whole.ravel().view(np.uint64))
-            if numbers.fraction is not None:
-                is_split = np.repeat(stack.has_fraction, stack.lengths)
-                arrays["fraction"] = narrowed(numbers.fraction.ravel()[is_split].view(np.uint64))
-        elif type_name == "Column" and stack.forms:
-            values = stack.items if base is None else stack.items - base.items
-            arrays[stack.forms[0][0]] = narrowed(values)
-        return cls(name, type_name, stack.forms, narrowed(stack.codes.astype(np.uint64)), arrays)
-
-    @classmethod
-    def of_default(cls, name: str, type_name: str, default: Any, size: int) -> Self:
-        """Make a field that bytes omit: no state has items."""
-        forms = (form_of(default),) if size else ()
-        arrays = {array: _EMPTY[array] for array in _ARRAYS[type_name]}
-        return cls(name, type_name, forms, np.zeros(size, dtype=np.uint8), arrays)
-
-    def is_default(self, default: Any) -> bool:
-        """Return whether every state has the empty default, so that bytes omit the field."""
-        counts = np.bincount(self.codes, minlength=len(self.forms)).tolist()
-        own = form_of(default)
-        return all(form == own for form, count in zip(self.forms, counts, strict=True) if count)
-
-    @classmethod
-    def concatenated(cls, fields: Sequence[Self]) -> Self:
-        """List the states of several fields of one name."""
-        first = fields[0]
-        forms, numbers = _numbered([form for one in fields for form in one.forms], first.type_name)
-        ends = np.cumsum([len(one.forms) for one in fields])
-        tables = np.split(numbers, ends[:-1])
-        codes = [table[one.codes] for table, one in zip(tables, fields, strict=True)]
-        arrays = {
-            array: np.concatenate([field.arrays[array] for field in fields])
-            for array in first.arrays
-        }
-        return cls(first.name, first.type_name, forms, narrowed(np.concatenate(codes)), arrays)
-
-    def taken(self, indices: Array) -> _Field:
-        """Copy the field of some states, in the order of the indices."""
-        arrays = {array: self._taken_items(array, indices) for array in self.arrays}
-        return _Field(self.name, self.type_name, self.forms, self.codes[indices], arrays)
-
-    def _taken_items(self, array: str, indices: Array) -> Array:
-        items = self.arrays[array]
-        if not len(items):
-            return items
-        if len(self.forms) == 1:
-            return items.reshape(len(self.codes), -1)[indices].reshape(-1)
-        edges = self._edges(array)
-        starts = edges[indices].astype(np.int64)
-        ends = edges[1:][indices].astype(np.int64)
-        if len(items) >= _LONG * len(edges):  # copying a slice takes less than indices of its items
-            runs = zip(starts.tolist(), ends.tolist(), strict=True)
-            return np.concatenate([items[:0], *(items[start:end] for start, end in runs)])
-        return items[run_indices(starts, ends - starts)]
-
-    def written(self) -> dict[str, Column]:
-        """Return the columns that bytes hold: only forms that a state has, sorted by their text."""
-        text_by_id = {id(form): _text(form) for form in self.forms}
-        texts = [text_by_id[id(form)] for form in self.forms]
-        is_used = np.bincount(self.codes, minlength=len(texts)).tolist()
-        ordered = sorted({text for text, count in zip(texts, is_used, strict=True) if count})
-        code_by_text = {text: code for code, text in enumerate(ordered)}
-        codes = self.codes[:0]
-        if len(ordered) > 1:
-            code_of = [code_by_text.get(text, 0) for text in texts]
-            codes = np.array(code_of, dtype=np.uint64)[self.codes]
-        forms = np.array([*ordered, None], dtype=object)[:-1]
-        columns = {"forms": Column(forms), "codes": Column(codes)}
-        columns |= {array: Column(values) for array, values in self.arrays.items()}
-        return {f"{self.name}.{part}": column for part, column in columns.items()}
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of the arrays."""
-        arrays = (self.codes, *self.arrays.values(), *self._ends.values())
-        return sum(array.nbytes for array in arrays)
-
-    def lengths(self) -> Ints:
-        """Count the items of the column of each state."""
-        return np.array([form[1] for form in self.forms], dtype=np.int64)[self.codes]
-
-    def value(self, index: int, base: Any) -> Any:
-        """Make the field of one state; `base` is the column that offsets refer to."""
-        form = self.forms[self.codes[index]]
-        if not self.arrays:
-            return form
-        items = self._items(form, index, index + 1, base)
-        return items.reshape(*form[1]) if self.type_name == "FixedPoint" else Column(items)
-
-    def stack(self, first: int, last: int, base: Stack | None) -> Stack:
-        """Take the field of some states; a column must have one type in all of them."""
-        forms, codes = self.forms, np.zeros(last - first, dtype=np.intp)
-        if len(forms) != 1 or first == last:
-            used, codes = np.unique(self.codes[first:last], return_inverse=True)
-            forms = tuple(self.forms[code] for code in used)
-        if not self.arrays:
-            return Stack(forms, codes, None)
-        start = None if base is None else Column(base.items)
-        if self.type_name == "Column":
-            return Stack(forms, codes, self._items(forms[0], first, last, start))
-        widest = max(forms, key=operator.itemgetter(0))
-        numbers = self._items(widest, first, last, None)
-        stack = Stack(forms, codes, numbers)
-        if not widest[0] or all(form[0] for form in forms):
-            return stack
-        has_fraction = np.repeat(stack.has_fraction, stack.lengths)
-        fraction = np.zeros(len(has_fraction), dtype=np.int64)
-        fraction[has_fraction] = numbers.fraction
-        return Stack(forms, codes, FixedPoint(numbers.whole, fraction))
-
-    def _items(self, form: Any, first: int, last: int, base: Column | None) -> Any:
-        """Take the items of some states, in the arrays of a form."""
-        arrays = [self.arrays[name][self._slice(name, first, last)] for name in _names(form)]
-        if self.type_name == "FixedPoint":
-            return FixedPoint(*(array.astype(np.int64) for array in arrays))
-        (values,) = arrays
-        if form[0] == "text":
-            return values
-        wide = values.astype(form[0])
-        return wide if base is None else wide + base.values
-
-    def _slice(self, array: str, first: int, last: int) -> slice:
-        """Find where the items of some states lie in an array."""
-        if len(self.forms) == 1:
-            (size,) = self._sizes(array)
-            return slice(first * size, last * size)
-        edges = self._edges(array)
-        return slice(int(edges[first]), int(edges[last]))
-
-    def _sizes(self, array: str) -> list[int]:
-        """Count the items that each form has in an array."""
-        if self.type_name == "Column":
-            return [form[1] if form[0] == array else 0 for form in self.forms]
-        is_held = array == "whole"
-        return [math.prod(form[1]) if is_held or form[0] else 0 for form in self.forms]
-
-    def _edges(self, array: str) -> Integers:
-        """Find where the items of each state begin in an array, and where the last ones end."""
-        if array not in self._ends:
-            ends = np.cumsum(np.array(self._sizes(array), dtype=np.int64)[self.codes])
-            self._ends[array] = narrowed(np.append(0, ends).astype(np.uint64))
-        return self._ends[array]
+_EMPTY = {part: Column(np.zeros(0, dtype=f"{letter}1")) for part, letter in _LETTERS.items()}
+_EMPTY["text"] = Column(np.zeros(0, dtype=object))
 
 
 @attrs.frozen(eq=False)
@@ -250,7 +70,7 @@ class FlatStates:
 
     state_type: type[State]
     config: Any
-    _fields: tuple[_Field, ...]
+    _fields: dict[str, Stack]
 
     @classmethod
     def of(
@@ -258,38 +78,40 @@ class FlatStates:
     ) -> Self:
         """Store states in their order; without states, the class must be passed."""
         state_type = type(states[0]) if state_type is None else state_type
-        made = []
-        base = bases(state_type)
-        for name, type_name in field_types(state_type).items():
-            values = [getattr(state, name) for state in states]
-            starts = None if name not in base else [getattr(one, base[name]) for one in states]
-            made.append(_flattened(name, type_name, values, starts))
-        return cls(state_type, config, tuple(made))
+        stacks = {
+            name: Stack.of_each([getattr(state, name) for state in states])
+            for name in field_types(state_type)
+        }
+        return cls.of_stacks(config, stacks, state_type)
 
     @classmethod
     def of_stacks(cls, config: Any, stacks: Mapping[str, Stack], state_type: type[State]) -> Self:
         """Store states, given by their fields."""
         base = bases(state_type)
-        made = (
-            _Field.of_stack(name, type_name, stacks[name], stacks.get(base.get(name, "")))
-            for name, type_name in field_types(state_type).items()
-        )
-        return cls(state_type, config, tuple(made))
+        made = {
+            name: stacks[name].stored(stacks.get(base.get(name, "")))
+            for name in field_types(state_type)
+        }
+        return cls(state_type, config, made)
 
     @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
         """List the states of several, all of one class and configuration."""
         if len(parts) == 1:
             return parts[0]
-        fields = zip(*(part._fields for part in parts), strict=True)
-        return parts[0]._with(map(_Field.concatenated, fields))
+        return parts[0]._with(
+            {
+                name: Stack.concatenated([part._fields[name] for part in parts])
+                for name in parts[0]._fields
+            }
+        )
 
-    def _with(self, fields: Iterable[_Field]) -> Self:
-        return type(self)(self.state_type, self.config, tuple(fields))
+    def _with(self, fields: dict[str, Stack]) -> Self:
+        return type(self)(self.state_type, self.config, fields)
 
     def taken(self, indices: Array) -> Self:
         """Copy some states, in the order of the indices."""
-        return self._with(field.taken(indices) for field in self._fields)
+        return self._with({name: field.taken(indices) for name, field in self._fields.items()})
 
     def summed(self, groups: Array, n_groups: int, add: Add) -> Self:
         """Add up the states of each group; no group is empty.
@@ -357,7 +179,7 @@ class FlatStates:
     @property
     def n_items(self) -> int:
         """The number of items of all states."""
-        return sum(len(array) for field in self._fields for array in field.arrays.values())
+        return sum(len(items) for one in self._fields.values() for items in one.parts.values())
 
     def _added(self, sizes: Array, add: Add) -> Self:
         """Add up runs of states as objects; a single state is kept."""
@@ -372,7 +194,7 @@ class FlatStates:
 
     def __len__(self) -> int:
         """Return the number of states."""
-        return len(self._fields[0].codes)
+        return len(self._fields["n"])
 
     def __iter__(self) -> Iterator[State]:
         """Yield the states one by one."""
@@ -382,9 +204,8 @@ class FlatStates:
         """Make the state at an index, equal to the one that was put in."""
         base = bases(self.state_type)
         values: dict[str, Any] = {}
-        for field in self._fields:
-            start = values[base[field.name]] if field.name in base else None
-            values[field.name] = field.value(index, start)
+        for name, field in self._fields.items():
+            values[name] = field.value(index, values[base[name]] if name in base else None)
         made: State = make_state(self.state_type, values)
         return made
 
@@ -402,7 +223,7 @@ class FlatStates:
 
     def weight(self, index: int) -> int | float:
         """Return the `n` of one state."""
-        weight: FixedPoint = self._fields[0].value(index, None)
+        weight: FixedPoint = self._fields["n"].value(index)
         return weight.to_number()
 
     def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
@@ -413,31 +234,32 @@ class FlatStates:
         """Return the `n` of every state, as a vector."""
         if not len(self):
             return FixedPoint.zeros(0)
-        totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
+        totals: FixedPoint = self._fields["n"].between(0, len(self), None).items
         return totals
 
     def numbers(self) -> dict[str, Array]:
         """Return the fields whose numbers have one shape in all states, as arrays (S, ...)."""
         found = {}
-        for field in self._fields:
-            shapes = {form[1] for form in field.forms} if field.type_name == "FixedPoint" else ()
+        for name, field in self._fields.items():
+            shapes = {form[1] for form in field.forms} if "whole" in field.parts else ()
             if len(shapes) == 1:
-                stack = field.stack(0, len(self), None)
-                found[field.name] = stack.items.reshape(len(self), *shapes.pop()).to_numbers()
+                stack = field.between(0, len(self), None)
+                found[name] = stack.items.reshape(len(self), *shapes.pop()).to_numbers()
         return found
 
     @property
     def nbytes(self) -> int:
         """The memory of the columns, without the text objects that they refer to."""
-        return sum(field.nbytes for field in self._fields)
+        return sum(field.nbytes for field in self._fields.values())
 
     def fields(self) -> dict[str, Any]:
         """Return the columns that `codec.encode` writes, by field and part."""
         written: dict[str, Any] = {}
         defaults = omitted_defaults(self.state_type)
-        for field in self._fields:
-            if field.name not in defaults or not field.is_default(defaults[field.name]):
-                written |= field.written()
+        types = field_types(self.state_type)
+        for name, field in self._fields.items():
+            if name not in defaults or not field.is_all(defaults[name]):
+                written |= _written(name, types[name], field)
         return written
 
     def encode(self) -> bytes:
@@ -490,24 +312,25 @@ class FlatStates:
             When examples could not have built a state; the message says which.
         """
         size: int | None = None
-        made: dict[str, _Field] = {}
+        made: dict[str, Stack] = {}
         base, defaults = bases(state_type), omitted_defaults(state_type)
         for name, type_name in field_types(state_type).items():
             parts = _parts_of(name, type_name)
             if size is not None and name in defaults and written.keys().isdisjoint(parts):
-                field = _Field.of_default(name, type_name, defaults[name], size)
+                one = Stack.of_each([defaults[name]] * min(size, 1))
+                field = one.taken(np.zeros(size, dtype=np.intp))
             else:
                 field = _read_field(name, type_name, written, size)
-                is_omitted = name in defaults and field.is_default(defaults[name])
+                is_omitted = name in defaults and field.is_all(defaults[name])
                 require(not is_omitted, f"{name} holds nothing")
-            size = len(field.codes)
+            size = len(field)
             if name in base:
                 start = made[base[name]]
                 is_key = all(form[0] == "uint64" for form in (*field.forms, *start.forms))
-                fits = is_key and np.array_equal(field.lengths(), start.lengths())
+                fits = is_key and np.array_equal(field.lengths, start.lengths)
                 require(fits, f"{name} stands above a column of another length")
             made[name] = field
-        read = cls(state_type, config, tuple(made.values()))
+        read = cls(state_type, config, made)
         read._check(errors)
         return read
 
@@ -537,64 +360,44 @@ class FlatStates:
     def _stacks(self, chunk: range) -> dict[str, Stack]:
         base = bases(self.state_type)
         stacks: dict[str, Stack] = {}
-        for field in self._fields:
-            start = stacks[base[field.name]] if field.name in base else None
-            stacks[field.name] = field.stack(chunk.start, chunk.stop, start)
+        for name, field in self._fields.items():
+            start = stacks[base[name]] if name in base else None
+            stacks[name] = field.between(chunk.start, chunk.stop, start)
         return stacks
 
 
-def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) -> _Field:
-    forms = [form_of(value) for value in values]
-    known, codes = _numbered(forms, type_name)
-    items: dict[str, list[Any]] = {array: [] for array in _ARRAYS.get(type_name, ())}
-    for index, (value, form) in enumerate(zip(values, forms, strict=True)):
-        if type_name == "FixedPoint":
-            items["whole"].append(value.whole.ravel())
-            if value.fraction is not None:
-                items["fraction"].append(value.fraction.ravel())
-        elif type_name == "Column":
-            own = value.values if starts is None else value.values - starts[index].values
-            items[form[0]].append(own)
-    arrays = {array: _joined(array, parts) for array, parts in items.items()}
-    return _Field(name, type_name, known, narrowed(codes), arrays)
-
-
-def _numbered(forms: Sequence[Any], type_name: str) -> tuple[tuple[Any, ...], Integers]:
-    """List the different forms, and the index of each; values may be equal, as 1 and True are."""
-    keys: Sequence[Any] = forms if type_name in _ARRAYS else [*map(id, forms)]
-    known = dict(zip(keys, forms, strict=True))
-    codes = {key: code for code, key in enumerate(known)}
-    return tuple(known.values()), np.fromiter(map(codes.get, keys), np.uint64, len(keys))
+def _written(name: str, type_name: str, field: Stack) -> dict[str, Column]:
+    """Return the columns that bytes hold: only forms that a state has, sorted by their text."""
+    text_by_id = {id(form): _text(form) for form in field.forms}
+    texts = [text_by_id[id(form)] for form in field.forms]
+    is_used = np.bincount(field.codes, minlength=len(texts)).tolist()
+    ordered = sorted({text for text, count in zip(texts, is_used, strict=True) if count})
+    code_by_text = {text: code for code, text in enumerate(ordered)}
+    codes = field.codes[:0]
+    if len(ordered) > 1:
+        code_of = [code_by_text.get(text, 0) for text in texts]
+        codes = np.array(code_of, dtype=np.uint64)[field.codes]
+    forms = np.array([*ordered, None], dtype=object)[:-1]
+    columns = {"forms": Column(forms), "codes": Column(codes)}
+    columns |= {part: _EMPTY[part] for part in PARTS.get(type_name, ())}
+    columns |= {part: Column(items) for part, items in field.parts.items()}
+    return {f"{name}.{part}": column for part, column in columns.items()}
 
 
 def _parts_of(name: str, type_name: str) -> list[str]:
     """Name the columns that hold a field of all states."""
-    return [f"{name}.{part}" for part in ("forms", "codes", *_ARRAYS.get(type_name, ()))]
-
-
-def _joined(array: str, parts: list[Any]) -> Array:
-    if array == "text":
-        return np.concatenate([np.zeros(0, dtype=object), *parts])
-    dtype = np.dtype(f"{_LETTERS[array]}8")
-    return narrowed(np.concatenate([np.zeros(0, dtype), *(part.view(dtype) for part in parts)]))
-
-
-def _names(form: Any) -> tuple[str, ...]:
-    """Name the arrays that hold the items of a form."""
-    if isinstance(form[0], str):
-        return (form[0],)
-    return ("whole", "fraction") if form[0] else ("whole",)
+    return [f"{name}.{part}" for part in ("forms", "codes", *PARTS.get(type_name, ()))]
 
 
 def _text(form: Any) -> str:
     return codec.canonical_json(codec.to_json(form))
 
 
-def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> _Field:
+def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> Stack:
     """Check that columns hold exactly what forms and codes declare."""
     require(written.keys() >= {*_parts_of(name, type_name)}, f"{name} lacks a part")
     parts = {part: written[f"{name}.{part}"] for part in ("forms", "codes")}
-    columns = {array: written[f"{name}.{array}"] for array in _ARRAYS.get(type_name, ())}
+    columns = {array: written[f"{name}.{array}"] for array in PARTS.get(type_name, ())}
     is_column = all(isinstance(part, Column) for part in (*parts.values(), *columns.values()))
     require(is_column and parts["forms"].kind == "text", name)
     texts, codes = parts["forms"].values.tolist(), parts["codes"].values
@@ -617,11 +420,11 @@ def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int
     require(not len(codes) or int(codes.max()) < len(forms), f"{name}: codes")
     counts = np.bincount(codes.astype(np.intp), minlength=len(forms)).tolist()
     require(all(counts), f"{name}: a form that no state has")
-    field = _Field(name, type_name, forms, narrowed(codes), arrays)
-    for array, values in arrays.items():
-        pairs = zip(counts, field._sizes(array), strict=True)
+    field = Stack(forms, narrowed(codes), arrays)
+    for part, items in arrays.items():
+        pairs = zip(counts, field.sizes(part), strict=True)
         total = sum(count * size for count, size in pairs)
-        require(total == len(values), f"{name} declares other than there is")
+        require(total == len(items), f"{name} declares other than there is")
     return field
 
 
@@ -631,7 +434,7 @@ def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) 
     except (ValueError, RecursionError):
         raise CorruptStateError(f"state is corrupt: {name} is not JSON.") from None
     require(_text(form) == text, f"{name} is not in canonical form")
-    if type_name not in _ARRAYS:
+    if type_name not in PARTS:
         require(type(form).__name__ == type_name, f"field {name}")
         return form
     require(isinstance(form, tuple) and len(form) == 2, f"form of {name}")
