@@ -144,7 +144,7 @@ class Panes:
         times = [state.newest for state in states if state.newest is not None]
         if not times:
             return first
-        config, newest = first._config, max(times)
+        config, newest = first.config, max(times)
         starts = config.first_panes(newest)
         held = dict(first.panes)
         coming = [(key, held.pop(key)) for key in first.panes if key[1] < starts[key[0]]]
@@ -159,14 +159,15 @@ class Panes:
         return cls(first.inner, newest, held, weight)._compact()
 
     @property
-    def _config(self) -> WindowedConfig:
+    def config(self) -> WindowedConfig:
+        """The options of the `Windowed`."""
         config: WindowedConfig = self.inner.options
         return config
 
     @property
     def tables(self) -> dict[str, Inner]:
         """What panes hold: the class and options of accumulators, by their name in a pane."""
-        inner = self._config.accumulator
+        inner = self.config.accumulator
         if not isinstance(inner.options, SlicedConfig):
             return {"part": inner}
         return {"part": inner, "unlabelled": slices_of_unlabelled(inner)}
@@ -227,7 +228,7 @@ class Panes:
         """
         empty = self.empty(beside.inner, 1)
         beside = beside.joined([beside, attrs.evolve(empty, newest=self.newest)])
-        counts = gathered(beside._config.accumulator, beside.parts)
+        counts = gathered(beside.config.accumulator, beside.parts)
         new = _sealed(beside.parts, attrs.evolve(counts, inner=self.tables["unlabelled"]))
         panes = dict(self.panes)
         for key, own in beside.panes.items():
@@ -249,7 +250,7 @@ class Panes:
     @property
     def end(self) -> int:
         """The end of the newest pane; there must be a row."""
-        end: int = self._config.end_of(self.newest)
+        end: int = self.config.end_of(self.newest)
         return end
 
     def merged(self, start: int, end: int) -> Pane:
@@ -260,21 +261,21 @@ class Panes:
     @property
     def before(self) -> Pane | None:
         """The rows older than the last tier; None while there are none."""
-        return self.panes.get((len(self._config.tiers), 0))
+        return self.panes.get((len(self.config.tiers), 0))
 
     @property
     def n_items(self) -> int:
         """The number of items of the states of the newest pane, to which most rows are added."""
         if self.newest is None:
             return 0
-        newest = (self.newest - self._config.offset_size) // self._config.width
+        newest = (self.newest - self.config.offset_size) // self.config.width
         part = self.panes[0, newest].part
         return 0 if part is None else part.columns.n_items // len(part.columns)
 
     def spans(self, start: int | None = None, end: int | None = None) -> list[Span]:
         """List the panes within two times, in order, by default all but the rows before them."""
-        shift, panes, found = self._config.offset_size, self.panes, []
-        for tier, width in enumerate(rule.width for rule in self._config.tiers):
+        shift, panes, found = self.config.offset_size, self.panes, []
+        for tier, width in enumerate(rule.width for rule in self.config.tiers):
             first = -math.inf if start is None else -((shift - start) // width)
             after = math.inf if end is None else (end - shift) // width
             keys: Iterable[PaneKey] = panes
@@ -289,13 +290,13 @@ class Panes:
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
-        keys, n_tiers = sorted(self.panes), len(self._config.tiers)
+        keys, n_tiers = sorted(self.panes), len(self.config.tiers)
         panes = [self.panes[key] for key in keys]
         times = [] if self.newest is None else [self.newest]
         numbers = [number for tier, number in keys if tier < n_tiers]
         sizes = Counter(tier for tier, _ in keys)
         rows, labelled = rows_of(panes), [pane.part is not None for pane in panes]
-        flat = gathered(self._config.accumulator, self.parts)
+        flat = gathered(self.config.accumulator, self.parts)
         fields: dict[str, Any] = {
             "newest": Column(np.array(times, dtype=np.int64)),
             "tiers": Column(np.array([sizes[tier] for tier in range(n_tiers)], dtype=np.uint64)),
@@ -385,11 +386,11 @@ class Panes:
 
     def checked_total(self) -> Any:
         """Merge all accumulators that were read, which no rows have made if that is refused."""
-        return gathered(self._config.accumulator, self.parts).checked_total()
+        return gathered(self.config.accumulator, self.parts).checked_total()
 
     def _check_keys(self) -> None:
         """Check that each pane lies in the tier that its time and the newest time give."""
-        config = self._config
+        config = self.config
         if self.newest is None:
             return
         require(self.newest - config.offset_size > -_LIMIT, "newest")

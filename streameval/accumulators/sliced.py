@@ -236,6 +236,12 @@ class SlicesView:
     _total: Callable[[], Any]
 
     @property
+    def config(self) -> SlicedConfig:
+        """The options of the `Sliced`."""
+        config: SlicedConfig = self._state.inner.options
+        return config
+
+    @property
     def values(self) -> tuple[Value, ...]:
         """The values with rows, in the fixed order of their hashes."""
         return tuple(self.parts)

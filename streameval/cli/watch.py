@@ -468,7 +468,7 @@ def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[An
 def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
     """Raise InvalidInputError for a window that is not a whole number of panes."""
     if widths:
-        config = Windowed(ConfusionAccumulator(), pane=options.pane)._config
+        config = Windowed(ConfusionAccumulator(), pane=options.pane).view().config
         for width in widths:
             config.length(width, name="windows")
 

@@ -120,7 +120,7 @@ def board(
     kept = None if whole.slices is None else list(whole.slices)
     names, found, notes = [], [], []
     end = _end(held, status)
-    for width in (held._config.pane, *widths):
+    for width in (held.view().config.pane, *widths):
         try:
             part, start = held.window(width, end), _start(held, width, end)
             rows = held.n_rows(start, end)
@@ -129,7 +129,7 @@ def board(
             continue
         names.append(f"{width} to {time_texts([start, end])[1]}")
         found.append(pane_result(start, end, rows, part, kept))
-    windows = WindowedResult.of(held._config, found, None, whole)
+    windows = WindowedResult.of(held.view().config, found, None, whole)
     return [
         *window_sheet(None, windows, reporting, names),
         *notes,
@@ -166,12 +166,13 @@ def _end(held: Windowed, status: Status) -> Any:
     """Return the end of the newest mature pane, or of the newest pane if none is mature."""
     view, until = held.view(), status.mature_until
     is_mature = until is not None and view.spans(end=time_number(until))
-    return until if is_mature else held._config.shown(view.end)
+    return until if is_mature else view.config.shown(view.end)
 
 
 def _start(held: Windowed, width: str | int, end: Any) -> Any:
-    size = held._config.length(width, name="width")
-    return end - (size if held._config.is_step else np.timedelta64(size, "us"))
+    config = held.view().config
+    size = config.length(width, name="width")
+    return end - (size if config.is_step else np.timedelta64(size, "us"))
 
 
 def _alert_text(alert: AlertState) -> str:
@@ -203,7 +204,7 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
         parts.append(f"{status.coverage:.1%} labelled")
     n_open = _n_open(held, status)
     parts.append(f"{plural(n_open, 'open pane')}")
-    if not held._config.is_step:
+    if not held.view().config.is_step:
         behind = now.timestamp() - time_number(status.last_event_time) / 1e6
         parts.append(f"{duration(max(behind, 0))} behind")
     if status.n_bad:

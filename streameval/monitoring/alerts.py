@@ -217,7 +217,7 @@ class Alerts:
     def __init__(
         self, rules: Iterable[Any], windowed: Windowed, *, false_alarms: str | float = "1 per 30d"
     ) -> None:
-        config = windowed._config
+        config = windowed.view().config
         result = config.accumulator.leaf.empty().compute()
         self._series: list[Series] = []
         for alert in read_rules(rules):

@@ -806,13 +806,13 @@ def _bring_up_to_date(base: sqlite3.Connection) -> None:
 def _with_options(saved: Saved, config: Mapping[str, Any], empty: Windowed) -> Saved:
     """Turn a commit into that of other options, as far as what is stored allows it."""
     may_differ = {name: config[name] for name in _MAY_DIFFER}
-    inner, found = empty._config.accumulator, saved.windowed._config.accumulator
+    inner, found = (one.view().config.accumulator for one in (empty, saved.windowed))
     if inner.cls is not Sliced or found.cls is not Sliced or inner == found:
         is_same = _json(saved.config) == _json({**saved.config, **may_differ})
         return saved if is_same else attrs.evolve(saved, config={**saved.config, **may_differ})
 
     def chosen(windowed: Windowed) -> Windowed:
-        options = windowed._config.accumulator.options
+        options = windowed.view().config.accumulator.options
         return windowed._with_slices(
             attrs.evolve(options, values=inner.options.values, max_values=inner.options.max_values)
         )

@@ -105,8 +105,8 @@ class Closing:
         if new:
             self._reported = new[-1].end
         return (
-            *(self._closed(total, span, is_revised=True) for span in again),
-            *(self._closed(total, span, is_revised=False) for span in new),
+            *(self._closed(span, is_revised=True) for span in again),
+            *(self._closed(span, is_revised=False) for span in new),
         ), until
 
     def dropped(self) -> list[str]:
@@ -130,13 +130,13 @@ class Closing:
         elif seconds > _LONG:
             self._pace = max(self._pace // 2, 1)
 
-    def _closed(self, total: Windowed, span: Any, *, is_revised: bool) -> Closed:
+    def _closed(self, span: Any, *, is_revised: bool) -> Closed:
         shown, part = self._windows.shown, span.part
         return Closed(
             start=shown(span.start),
             end=shown(span.end),
             n_rows=span.n_rows,
-            part=total._inner.empty() if part is None else part,
+            part=self._windows.accumulator.empty() if part is None else part,
             by_slice=SliceRows.of_pane(span.pane),
             is_revised=is_revised,
         )

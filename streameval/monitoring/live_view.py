@@ -77,7 +77,7 @@ class ViewBuilder:
         committed = status.committed_at
         counted = [] if windowed is None else self._read(snapshot)
         panes, n_same = self._panes(counted, status)
-        cards = self._all_cards(windowed._config, panes, n_same, snapshot) if counted else []
+        cards = self._all_cards(windowed.view().config, panes, n_same, snapshot) if counted else []
         others = [one for one in snapshot.alerts if _is_about_all(one)]
         return View(
             title=title,
@@ -184,7 +184,7 @@ class ViewBuilder:
             if held is None or not held.is_of(span):
                 if n_read and time.monotonic() - began > self._patience:
                     break
-                held, n_read = self._counted(span, windowed._config), n_read + 1
+                held, n_read = self._counted(span, view.config), n_read + 1
             self._known[key] = held
         self._is_complete = len(self._known) == len(spans)
         return [self._known[key] for key in reversed(self._known)]

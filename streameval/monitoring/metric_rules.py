@@ -225,7 +225,6 @@ class ReadPanes:
     """
 
     def __init__(self, windowed: Windowed) -> None:
-        self._config = windowed._config
         self._view = windowed.view()
         self._parts: dict[int, Any] = {}
         self._by_slice: dict[int, SliceRows | None] = {}
@@ -252,7 +251,7 @@ class ReadPanes:
 
         Windows slide along: two or three merges a pane, for all slices.
         """
-        window = self._windows.setdefault(width, _Window(self._config.accumulator, width))
+        window = self._windows.setdefault(width, _Window(self._view.config.accumulator, width))
         if window.end != span.end:
             low = span.end - width if window.end is None else window.end
             window.slide(self._view.spans(low, span.end), span.end)

@@ -304,7 +304,7 @@ class Pipeline(Stage):
         first = rows_together(samples["predictions"], samples.get("labels", ()))
         self._plan = settings.planner.plan(first)
         empty = self._plan.make()
-        self._windows: WindowedConfig = empty._config
+        self._windows: WindowedConfig = empty.view().config
         self._closing = Closing(self._windows, settings.delay)
         self._check_keep()
         saved = checkpoint.begin(self._config(samples), empty, migrate=settings.migrate)

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.windowed import Windowed
+from streameval.configs.inner import key_columns
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.inputs.paths import Fields
@@ -112,13 +113,13 @@ def planner_of(
         raise InvalidInputError(f"must be a Windowed, got {given}", argument="accumulator")
     if accumulator.newest is not None:
         raise InvalidInputError("must have counted nothing", argument="accumulator")
-    if accumulator._config.accumulator.queries:
+    config = accumulator.view().config
+    inner, keys = config.accumulator, key_columns(config)
+    if inner.queries:
         raise InvalidInputError(
             "cannot count rankings: the rows of a query may lie in several files",
             argument="accumulator",
         )
-    config, inner = accumulator._config, accumulator._config.accumulator
-    keys = accumulator._key_columns
     read = dict.fromkeys((*inner.required, *inner.optional, *keys))
     chosen = {config.time: time, **chosen_columns(columns, read)}
     names = {argument: chosen.get(argument, argument) for argument in read}
@@ -186,7 +187,7 @@ def split(
     BadDataError
         If none of the first rows can be read.
     """
-    config = plan.make()._config
+    config = plan.make().view().config
     arguments = config.accumulator.truths
     if not arguments:
         raise InvalidInputError("is counted without labels", argument="accumulator")

@@ -272,7 +272,8 @@ class MonitorCollector:
     def _add_windows(self, families: _Families, snapshot: Snapshot, total: Any) -> None:
         """Add the metrics of the windows that end with the newest mature pane."""
         held, end = snapshot.windowed, snapshot.status.mature_until
-        config, view = held._config, held.view()
+        view = held.view()
+        config = view.config
         widths = (config.pane, *self._widths)
         for size in dict.fromkeys(config.length(width, name="windows") for width in widths):
             width = size if config.is_step else duration_text(size)
@@ -287,7 +288,7 @@ class MonitorCollector:
                 continue
             families.add_time("streameval_value_time", end, window)
             pane = view.merged(*map(time_number, (start, end)))
-            part = held._part(pane)
+            part = config.accumulator.empty() if pane.part is None else pane.part.copy()
             by_slice = SliceRows.of_pane(pane)
             whole = _ALL, heaviest(part.n) / n_rows
             for name, number in (whole, *_coverage(part, total, by_slice)):
@@ -427,7 +428,7 @@ def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
         if total is None:
             yield _ALL, part
         return
-    columns = part._config.column
+    columns = part.view().config.column
     kept = set(part if total is None else total)
     left = [part.other]
     for value in part:
@@ -445,7 +446,7 @@ def _coverage(part: Any, total: Any, by_slice: SliceRows | None) -> Iterator[tup
     """Yield name and coverage of each slice whose rows are known, as `_slices` names them."""
     if by_slice is None:
         return
-    columns, kept = part._config.column, list(total)
+    columns, kept = part.view().config.column, list(total)
     found = {_OTHER: by_slice.without(kept)}
     for value in kept:
         items = value if len(columns) > 1 else (value,)

@@ -332,8 +332,8 @@ def check_exported(
     if held is None:  # on the command line, first rows decide what is counted
         return
     for width in windows:
-        held._config.length(width, name="windows")
-    result = held._config.accumulator.leaf.empty().compute()  # classes may still come
+        held.view().config.length(width, name="windows")
+    result = held.view().config.accumulator.leaf.empty().compute()  # classes may still come
     for metric in parse_metrics(metrics):
         if not isinstance(result, Result):
             got = type(result).__name__
@@ -347,7 +347,7 @@ def _weight_of(part: Sliced, value: Any) -> int | float | None:
     view = part.view()
     if value in view.parts:
         return view.parts[value].weight
-    return 0 if view.other is None or value in part._config.named else None
+    return 0 if view.other is None or value in view.config.named else None
 
 
 def _weight_without(part: Sliced, values: Collection[Any]) -> int | float | None:

@@ -16,7 +16,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.narrow import narrowed
-from streameval.states.runs import order_in_groups
+from streameval.states.runs import chunks, order_in_groups
 from streameval.states.stack import PARTS, Stack, StackableState, SummableState
 from streameval.states.state import (
     READ_ERRORS,
@@ -143,25 +143,16 @@ class FlatStates:
     def _sum_runs(self, sizes: Array, order: Array | None = None) -> Self:
         """Add up runs of states in columns, a few at a time, because temporaries are wide."""
         step = max(2, self.n_states_of(_SUMMED))
-        if len(self) <= step:
-            return self._sum_of(0, len(self), sizes, order)
-        ends = np.cumsum(sizes)
+        edges = np.append(0, np.cumsum(sizes))
         parts: list[Self] = []
-        first = start = 0
-        while first < len(sizes):
-            last = int(np.searchsorted(ends, start + step, side="right"))
-            if last > first:
-                end = int(ends[last - 1])
+        for first, last in chunks(sizes, step):
+            start, end = int(edges[first]), int(edges[last])
+            if end - start <= step:
                 parts.append(self._sum_of(start, end, sizes[first:last], order))
-            else:
-                last = first + 1
-                edges = [*range(start, int(ends[first]), step), int(ends[first])]
-                runs = itertools.pairwise(edges)
-                pieces = self.concatenated(
-                    [self._sum_of(*run, np.diff(run), order) for run in runs]
-                )
-                parts.append(pieces._sum_runs(np.array([len(pieces)])))
-            first, start = last, int(ends[last - 1])
+                continue
+            runs = itertools.pairwise([*range(start, end, step), end])
+            pieces = [self._sum_of(*run, np.diff(run), order) for run in runs]
+            parts.append(self.concatenated(pieces)._sum_runs(np.array([len(pieces)])))
         return self.concatenated(parts)
 
     def _sum_of(self, start: int, end: int, sizes: Array, order: Array | None) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -78,6 +79,17 @@ def mapped(codes: Array, found: Ints, new: Array | None = None) -> Array:
         chunk = slice(start, start + _CHUNK)
         np.take(table, codes[chunk], out=replaced[chunk], mode="clip")  # all are in range
     return replaced
+
+
+def chunks(sizes: Ints, limit: int) -> Iterator[tuple[int, int]]:
+    """Cut groups into neighbours of at most `limit` items together, or single larger ones."""
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(sizes):
+        start = ends[first] - sizes[first]
+        last = max(int(np.searchsorted(ends, start + limit, side="right")), first + 1)
+        yield first, last
+        first = last
 
 
 def run_indices(starts: Array, sizes: Array) -> Ints:

@@ -13,7 +13,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, keys_of, prefixes
 from streameval.states.cells import Cells, split_by_class
 from streameval.states.column import Column
-from streameval.states.runs import run_indices
+from streameval.states.runs import chunks, run_indices
 
 _CHUNK = 2**15  # cells whose temporaries stay in the cache
 _BITS = 64
@@ -80,7 +80,7 @@ def joined_tables(
     edges = np.append(0, np.cumsum(n_cells))
     parts: list[tuple[Ints, Ints, Cells]] = [
         _joined(cells[edges[first] : edges[last]], n_cells[first:last], level[first:last], budget)
-        for first, last in _chunks(n_cells)
+        for first, last in chunks(n_cells + 1, _CHUNK + 1)
     ]
     new_levels, new_sizes, joined = zip(*parts, strict=True)
     return np.concatenate(new_levels), np.concatenate(new_sizes), Cells.concatenated(joined)
@@ -179,18 +179,6 @@ def shifted(keys: Keys, levels: Ints, sizes: Ints) -> Keys:
     left: Keys = keys >> np.minimum(shift, np.uint64(_BITS - 1))
     left[shift == _BITS] = 0  # a shift by 64 is not a shift
     return left
-
-
-def _chunks(sizes: Ints) -> Iterator[tuple[int, int]]:
-    """Cut tables into runs with few cells, and with few tables."""
-    after = np.cumsum(sizes + 1)
-    first = 0
-    while first < len(sizes):
-        held = after[first] - sizes[first]
-        last = int(np.searchsorted(after, held + _CHUNK, side="right"))
-        last = max(last, first + 1)
-        yield first, last
-        first = last
 
 
 def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple[Ints, Ints, Cells]:
