@@ -24,7 +24,14 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.confusion import ConfusionAccumulator
-from streameval.accumulators.sealed import FlatSlices, Sealed, flat_type, gathered, merged_all
+from streameval.accumulators.sealed import (
+    FlatSlices,
+    FlatTable,
+    Sealed,
+    flat_type,
+    gathered,
+    merged_all,
+)
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig
 from streameval.configs.windowed import WindowedConfig
@@ -45,7 +52,7 @@ PaneKey = tuple[int, int]
 _LIMIT = 2**63
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Pane:
     """The counts of one span of time.
 
@@ -73,7 +80,7 @@ class Pane:
         return cls(rows if is_canonical else FixedPoint(rows.whole), **held)
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class Span:
     """A pane and its ends: `start <= t < end`."""
 
@@ -93,8 +100,8 @@ class Span:
         return self.pane.part
 
 
-@attrs.frozen
-class Panes:
+@attrs.frozen(eq=False)
+class Panes(FlatTable):
     """The panes of a `Windowed` when `Windowed.view` was called, without a copy: its state.
 
     Times are integers: microseconds, or steps. Accumulators must not be changed.
@@ -120,14 +127,13 @@ class Panes:
     OPTIONAL = "unlabelled"
     """The name of one that is omitted if each pane is known to have all its rows in its slices."""
 
-    inner: Inner = attrs.field(eq=False)
+    inner: Inner
     newest: int | None
     panes: dict[PaneKey, Pane]
     weight: FixedPoint = attrs.field(
-        default=attrs.Factory(lambda self: weight_of(self.panes.values()), takes_self=True),
-        eq=False,
+        default=attrs.Factory(lambda self: weight_of(self.panes.values()), takes_self=True)
     )
-    total: Any = attrs.field(default=None, eq=False)
+    total: Any = None
 
     @classmethod
     def empty(cls, inner: Inner, size: int) -> Self:  # noqa: ARG003 - one signature for all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -56,15 +57,6 @@ class Sealed:
         weight: int | float = self.columns.weight(self.index)
         return weight
 
-    def __eq__(self, other: object) -> bool:
-        """Return whether the accumulators are equal."""
-        if isinstance(other, Sealed):
-            is_same = self.columns is other.columns and self.index == other.index
-            return is_same or self.copy() == other.copy()
-        return bool(self.copy() == other)
-
-    __hash__ = None  # type: ignore[assignment]
-
 
 def live(part: Any) -> Any:
     """Return an accumulator as it is, or make one from a sealed one."""
@@ -78,11 +70,10 @@ def live_in_turn(parts: Sequence[Any]) -> Iterator[list[Any]]:
     """
     for _, run in itertools.groupby(parts, lambda one: id(getattr(one, "columns", None))):
         some = [*run]
-        columns = some[0].columns if isinstance(some[0], Sealed) else None
-        step = len(some) if columns is None else columns.n_at_once
-        for first in range(0, len(some), step):
-            part = some[first : first + step]
-            yield part if columns is None else columns.several([one.index for one in part])
+        if isinstance(some[0], Sealed):
+            yield from some[0].columns.in_turn([one.index for one in some])
+        else:
+            yield some
 
 
 def encode_inner(inner: Inner) -> codec.Nested:
@@ -138,8 +129,24 @@ def merged_all(inner: Inner, groups: Sequence[Sequence[Sealed]]) -> list[Sealed]
     return [next(sums) if len(parts) > 1 else parts[0] for parts in groups]
 
 
+class FlatTable(ABC):
+    """Groups of one configuration in columns; equal tables are the same bytes."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def fields(self) -> dict[str, Any]:
+        """Return the fields that bytes hold, by name."""
+
+    def __eq__(self, other: object) -> bool:
+        """Return whether the bytes are equal."""
+        return isinstance(other, FlatTable) and self.fields() == other.fields()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 @attrs.frozen(eq=False)
-class FlatLeaves:
+class FlatLeaves(FlatTable):
     """Single accumulators, or collections, with one configuration.
 
     Parameters
@@ -179,15 +186,6 @@ class FlatLeaves:
         """Return the number of accumulators."""
         return len(self.columns[0])
 
-    def __eq__(self, other: object) -> bool:
-        """Compare the accumulators one by one; equal ones are the same bytes."""
-        if not isinstance(other, FlatLeaves):
-            return NotImplemented
-        pairs = zip(self.columns, other.columns, strict=True)
-        return all(mine is theirs or mine.encode() == theirs.encode() for mine, theirs in pairs)
-
-    __hash__ = None  # type: ignore[assignment]
-
     def taken(self, indices: Array) -> Self:
         """Copy some accumulators, in the order of the indices."""
         if np.array_equal(indices, np.arange(len(self))):
@@ -218,11 +216,6 @@ class FlatLeaves:
         return self
 
     @property
-    def n_at_once(self) -> int:
-        """How many accumulators may be made at once: fewer if they are large."""
-        return max(1, _ITEMS * len(self) // max(1, self.n_items))
-
-    @property
     def n_items(self) -> int:
         """The number of items of all states."""
         return sum(flat.n_items for flat in self.columns)
@@ -232,10 +225,16 @@ class FlatLeaves:
         """The memory of the columns."""
         return sum(flat.nbytes for flat in self.columns)
 
-    def several(self, indices: Sequence[int]) -> list[Any]:
-        """Make the accumulators at some indices, which must not change: they share memory."""
-        states: list[list[Any]] = [flat.states(indices) for flat in self.columns]
-        return [*map(self._made, zip(*states, strict=True))]
+    def in_turn(self, indices: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield the accumulators at some indices, fewer at once if they are large.
+
+        They must not change: they share memory.
+        """
+        step = max(1, _ITEMS * len(self) // max(1, self.n_items))
+        for first in range(0, len(indices), step):
+            chunk = indices[first : first + step]
+            states: list[list[Any]] = [flat.states(chunk) for flat in self.columns]
+            yield [*map(self._made, zip(*states, strict=True))]
 
     def _made(self, states: Iterable[Any]) -> Any:
         made = [
@@ -362,7 +361,7 @@ def choose_slices(
 
 
 @attrs.frozen(eq=False, slots=False)
-class FlatSlices:
+class FlatSlices(FlatTable):
     """The slices of several `Sliced` with one configuration, or the state of one.
 
     It never changes: rows are counted into new slices, and these are added.
@@ -431,7 +430,8 @@ class FlatSlices:
     @cached_property
     def parts(self) -> dict[Value, Sealed]:
         """The slice of each value of the one `Sliced` that this is the state of."""
-        return {value: Sealed(self.leaves, at) for at, value in enumerate(self._keys())}
+        keys = [self.values[code] for code in self.codes.tolist()]
+        return {value: Sealed(self.leaves, at) for at, value in enumerate(keys)}
 
     @property
     def other(self) -> Sealed | None:
@@ -447,22 +447,6 @@ class FlatSlices:
     def nbytes(self) -> int:
         """The memory of the columns."""
         return self.leaves.nbytes
-
-    def __eq__(self, other: object) -> bool:
-        """Compare values and accumulators one by one."""
-        if not isinstance(other, FlatSlices):
-            return NotImplemented
-        return (
-            np.array_equal(self.lengths, other.lengths)
-            and np.array_equal(self.others, other.others)
-            and self._keys() == other._keys()
-            and self.leaves == other.leaves
-        )
-
-    __hash__ = None  # type: ignore[assignment]
-
-    def _keys(self) -> list[Value]:
-        return [self.values[code] for code in self.codes.tolist()]
 
     @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
@@ -549,14 +533,9 @@ class FlatSlices:
         """Make the states of the accumulators at some indices."""
         return [*map(self.state, indices)]
 
-    @property
-    def n_at_once(self) -> int:
-        """How many accumulators may be made at once."""
-        return 1
-
-    def several(self, indices: Sequence[int]) -> list[Any]:
-        """Make the accumulators at some indices."""
-        return [*map(self.part, indices)]
+    def in_turn(self, indices: Sequence[int]) -> Iterator[list[Any]]:
+        """Yield the accumulators at some indices, one by one."""
+        return ([self.part(index)] for index in indices)
 
     def weight(self, index: int) -> int | float:
         """Return the weight of an accumulator; of a collection, that of its heaviest member."""
@@ -682,15 +661,13 @@ class FlatGroups(FlatSlices):
         Each is the sum of the groups before and of those after, so nothing is subtracted, and the
         cost is three merges a group.
         """
-        leaves: Any = self.leaves
-        held = leaves.inner.members[member]
-        states = (state for state in _states_of(leaves.columns[member]) if state.has_counted)
-        every = [held.cls._make(held.options, state) for state in states]
-        empty = held.cls._empty(held.options)
+        every = [one for _, one in self.each(member) if one._state.has_counted]
+        if len(every) == 1 or not every:
+            return []
+        empty = every[0].copy().reset()
         before = itertools.accumulate(every[:-1], _both, initial=empty)
         after = [*itertools.accumulate(reversed(every[1:]), _both, initial=empty)]
-        pairs = zip(before, reversed(after), strict=True)
-        return [_both(*pair) for pair in pairs] if len(every) > 1 else []
+        return [*map(_both, before, reversed(after))]
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""

@@ -29,7 +29,7 @@ from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
-from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint, total_weight, weight_by_cell
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
 
 if TYPE_CHECKING:
@@ -408,21 +408,19 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Return the panes between two times; a time within a pane, or among `before`, raises."""
         spans = state.spans()
         for time, name in ((high, "end"), (low, low_name)):
-            if time is not None:
-                self._check_edge(state, spans, time, name)
+            if time is None:
+                continue
+            for span in spans:
+                if span.start < time < span.end:
+                    raise self._no_edge(time, span.start, span.end, name)
+            if state.before is not None and time < (oldest := self._oldest_edge(state)):
+                rule = "must not reach back" if name == "width" else "must not lie"
+                raise InvalidInputError(
+                    f"{rule} before {self._config.shown(oldest)}: older rows are counted together, "
+                    f"got {self._config.shown(time)}",
+                    argument=name,
+                )
         return state.spans(low, high)
-
-    def _check_edge(self, state: Panes, spans: Sequence[Span], time: int, name: str) -> None:
-        for span in spans:
-            if span.start < time < span.end:
-                raise self._no_edge(time, span.start, span.end, name)
-        if state.before is not None and time < (oldest := self._oldest_edge(state)):
-            rule = "must not reach back" if name == "width" else "must not lie"
-            raise InvalidInputError(
-                f"{rule} before {self._config.shown(oldest)}: older rows are counted together, "
-                f"got {self._config.shown(time)}",
-                argument=name,
-            )
 
     def _oldest_edge(self, state: Panes) -> int:
         """Return the time before which rows are counted together."""
@@ -495,12 +493,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _weighed(self, held: Held, rows: Sequence[GroupedRows]) -> FixedPoint:
         before = held.state.weight if held.weight is None else held.weight
-        new = (
-            FixedPoint.of_numbers(part.columns[WEIGHTS].ravel()).total()
-            if WEIGHTS in part.columns
-            else FixedPoint(np.array(part.size))
-            for part in rows
-        )
+        new = (total_weight(_fixed(part.columns.get(WEIGHTS)), part.size) for part in rows)
         return FixedPoint.total_of([before, *new])
 
     def _split(self, state: Any, held: Held, rows: GroupedRows | None) -> Any:
@@ -515,7 +508,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         columns = dict(rows.columns)
         keys, pane_of = keys_of_times(self._config, columns.pop(TIMES), newest)
         own = columns.pop(WEIGHTS, None)
-        weights = _weights(own, pane_of, len(keys))
+        of_entries = pane_of if own is None else np.repeat(pane_of, own.size // rows.size)
+        weights = weight_by_cell(_fixed(own), of_entries, len(keys))
         if name == "unlabelled":  # as counts of zeros
             columns |= dict.fromkeys(("y_true", "y_pred"), np.zeros(rows.size, dtype=np.int64))
             columns |= {} if own is None else {"sample_weight": own}
@@ -529,13 +523,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return Panes(state.inner, newest, panes)
 
 
-def _weights(weights: Array | None, pane_of: Array, size: int) -> FixedPoint:
-    """Return the weight of each pane's rows; without weights, each row counts once."""
-    if weights is None:
-        return FixedPoint(np.bincount(pane_of, minlength=size))
-    numbers = FixedPoint.of_numbers(weights.ravel())
-    numbers.total()
-    return numbers.scatter(np.repeat(pane_of, weights.size // len(weights)), size)
+def _fixed(weights: Array | None) -> FixedPoint | None:
+    return None if weights is None else FixedPoint.of_numbers(weights.ravel())
 
 
 class TwoStacks:
