@@ -200,8 +200,10 @@ class Panes(FlatTable):
         for name, inner in self.tables.items():
             found = [getattr(pane, name) for pane in self.panes.values()]
             parts = [part for part in found if part is not None]
-            n_used = Counter(id(part.columns) for part in parts)
-            left = [one for one in parts if 2 * n_used[id(one.columns)] < len(one.columns)]
+            ids = [id(part.columns) for part in parts]
+            one_of = dict(zip(ids, parts, strict=True))
+            sparse = {key for key, n in Counter(ids).items() if 2 * n < len(one_of[key].columns)}
+            left = [part for part in parts if id(part.columns) in sparse] if sparse else []
             new |= _sealed(left, gathered(inner, left)) if left else {}
         return self._with(new) if new else self
 
