@@ -110,7 +110,7 @@ def _matrix(block: Matrix, request: PlotRequest) -> Axes:
 
 
 def _write_cells(ax: Axes, block: Matrix, shades: Array) -> None:
-    labels, ticks = [_literal(shorten(label, 20)) for label in block.labels], range(len(shades))
+    labels, ticks = [_literal(shorten(label)) for label in block.labels], range(len(shades))
     cell = 0.75 * 72 * ax.bbox.height / ax.figure.dpi / max(len(labels), 1)  # in points
     size: dict[str, Any] = {"fontsize": min(10.0, 0.8 * cell)}
     slanted = 0.6 * size["fontsize"] * max(map(len, labels), default=0) > cell
@@ -158,8 +158,11 @@ def _line(block: CurveLine, request: PlotRequest) -> Axes:
         top = curve.top if curves.is_fitted else 1.0
         top = max(top, axes.get_ylim()[1] / 1.02) if several else top
         axes.set(xlim=(0, 1), ylim=(0, 1.02 * top))
-    if name or curve.outline is not None:  # below a good curve, and not on a bad one
-        axes.legend(loc="lower right" if curves.chance == "diagonal" else "upper right")
+    if name or curve.outline is not None:  # below a good curve, and above a bad one
+        is_diagonal, is_good = curves.chance == "diagonal", area > 0.5
+        axes.legend(
+            loc="lower right" if is_diagonal else "lower left" if is_good else "upper right"
+        )
     return axes
 
 
@@ -167,6 +170,8 @@ def _reliability(diagram: Reliability, request: PlotRequest) -> Axes:
     """Draw observed over predicted values; of one diagram, also how many examples bins have."""
     axes, label = axes_on(request.ax), request.label
     top = diagram.top if label is None else max(diagram.top, axes.get_xlim()[1] * axes.has_data())
+    sampling = np.array(diagram.sampling(request.level))
+    top = max(top, sampling.max(initial=0.0))
     if label is None:
         if diagram.share is not None:
             edges = np.linspace(0.0, 1.0, len(diagram.share) + 1)
@@ -178,7 +183,11 @@ def _reliability(diagram: Reliability, request: PlotRequest) -> Axes:
             look: dict[str, Any] = {"fontsize": 8, "color": "dimgrey", "rotation": 90}
             look |= {"ha": "right", "va": "bottom", "textcoords": "offset points"}
             axes.annotate(brief(weight), (x, y), (-1, 5), **look)
-    axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or "observed")
+    (line,) = axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or "observed")
+    if len(sampling):
+        name = chance_title(request.level) if label is None else ""
+        look = {"color": line.get_color(), "linewidth": 1}
+        axes.vlines(diagram.predicted, *sampling.T, label=name, **look)
     across, up = diagram.across.lower(), diagram.up.lower()
     axes.set(xlim=(0, top), ylim=(0, 1.08 * top), xlabel=across, ylabel=up, title=diagram.title)
     axes.legend(loc="upper left")

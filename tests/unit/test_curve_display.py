@@ -18,6 +18,7 @@ from sklearn import metrics as sk
 from small_states import EVERY
 
 import streameval as se
+from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.render.plots import PlotRequest
 
 pytestmark = pytest.mark.usefixtures("closed_figures")
@@ -290,6 +291,28 @@ def test_plot_of_crowded_scores_has_bins_of_equal_weight_on_axes_that_fit() -> N
     assert len(ax.patches) == len(ax.texts) == 0
     rare(1).plot(ax, kind="reliability", label="other")
     assert ax.get_xlim()[1] < 0.2
+
+
+def test_plot_of_reliability_has_the_interval_of_each_bin() -> None:
+    found = se.PRCurveSketch().update([0, 1] * 50, [0.1, 0.9] * 50).compute()
+    (whiskers,) = found.plot(kind="reliability").collections
+    assert [path[:, 1].tolist() for path in whiskers.get_segments()] == [
+        pytest.approx(wilson(rate, 50, normal_quantile(0.95))) for rate in (0.0, 1.0)
+    ]
+    assert whiskers.get_label() == "95% interval"
+    assert not found.plot(kind="reliability", level=0).collections
+    (whiskers,) = found.plot(kind="reliability", label="new").collections
+    assert whiskers.get_label().startswith("_")
+
+
+@each(("score", "is_low"), [([0.1, 0.9], True), ([0.9, 0.1], False)])
+def test_legend_of_precision_is_below_a_good_curve_and_above_a_bad_one(
+    score: list[float], is_low: bool
+) -> None:
+    ax = se.PRCurveSketch().update([0, 1, 0, 0], [*score, 0.5, 0.6]).compute().plot()
+    legend = ax.get_legend()
+    assert legend is not None
+    assert legend._loc == (3 if is_low else 1)  # type: ignore[attr-defined] # lower left, upper right
 
 
 def test_plot_of_reliability_says_how_many_examples_a_bin_has() -> None:
