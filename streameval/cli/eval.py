@@ -23,7 +23,7 @@ from streameval.cli.options import Options
 from streameval.cli.outcome import Findings, evidence_of, reported
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
-from streameval.cli.tasks.fields import check_windows, odd_classes
+from streameval.cli.tasks.fields import check_windows, odd_findings
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import UnknownMetricError
 from streameval.io.streams import writing_temporary_file
@@ -87,7 +87,7 @@ def _evaluated(task: str, run: EvalRun) -> CommandOutput:
         run.team.end()  # their memory is free for the report
         held = run.finished(*counted)
         result, by_value, windows = _computed(held.total, held.slices, options)
-        odd = [Note("note", text) for text in odd_classes(result, options)]
+        odd = [Note("note", text) for text in odd_findings(result, options)]
         left = [Note("warning", text) for text in _save(held.total, held.slices, options.output)]
         found = Findings(
             result=result,

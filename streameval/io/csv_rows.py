@@ -54,7 +54,8 @@ _THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*")
 _MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 _TOTAL = re.compile(
     r"\s*(?:(?:grand|sub)[ -]?)?totals?(?: g[eé]n[eé]ral)?:?\s*|\s*(?:sum|summe|suma|overall|"
-    r"gesamt(?:summe|ergebnis|wert)?|insgesamt|average|mean|durchschnitt|mittelwert):?\s*",
+    r"gesamt(?:summe|ergebnis|wert)?|insgesamt|average|mean|durchschnitt|mittelwert|somme|moyenne|"
+    r"media|promedio|totale):?\s*",
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"[^\W\d_]")

@@ -6,7 +6,7 @@ import codecs
 import json
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -50,6 +50,7 @@ _AFTER_OBJECT = re.compile(r"()[ \t\r\n]*")
 _NEXT_ITEM = re.compile(r"\n\{|\},\s*\{")
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
+_NAMELESS = "jq -r '.[] | @csv' FILE | streameval eval - --header A,B reads rows without names"
 _AT_ONCE = 256  # lines whose objects are in memory, before they become columns
 
 
@@ -132,7 +133,11 @@ class JsonBlock:
         are_text = is_text(whole)
         for start in range(0, len(lines), _AT_ONCE):
             part = lines[start : start + _AT_ONCE]
-            yield _parsed(self.first_line + start, part, self.source, are_text=are_text)
+            yield _parsed(self.first_line + start, part, self._read, are_text=are_text)
+
+    def _read(self, text: str) -> dict[str, Any] | str:
+        """Parse a line that is not only an object, or describe its fault."""
+        return _of_array(self.source) if text.startswith("[") else _object(text)
 
 
 @attrs.frozen
@@ -168,6 +173,12 @@ class JsonItems(JsonBlock):
     """Items of an array, or objects over several lines, each written on a line of its own."""
 
     unit: ClassVar[str] = "item"
+
+    def _read(self, text: str) -> dict[str, Any] | str:
+        value = _object(text)
+        return (
+            f"{value} ({_NAMELESS})" if isinstance(value, str) and text.startswith("[") else value
+        )
 
 
 def holds_items(head: bytes) -> bool:
@@ -292,7 +303,13 @@ def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     return [find(row, name) for row in rows] if is_path(name) else [row.get(name) for row in rows]
 
 
-def _parsed(first: int, lines: Sequence[str], source: str, *, are_text: bool) -> _Rows:
+def _parsed(
+    first: int,
+    lines: Sequence[str],
+    read: Callable[[str], dict[str, Any] | str],
+    *,
+    are_text: bool,
+) -> _Rows:
     """Parse each line that is not blank, into an object or its fault."""
     good: list[int] = []
     rows: list[dict[str, Any]] = []
@@ -306,7 +323,7 @@ def _parsed(first: int, lines: Sequence[str], source: str, *, are_text: bool) ->
             text = line.strip(" \t\r")
             if not text:
                 continue
-            value = _of_array(source) if text.startswith("[") else _object(text)
+            value = read(text)
         if isinstance(value, str):
             faults.append((number, value))
         else:

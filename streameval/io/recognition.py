@@ -35,6 +35,9 @@ _FOREIGN: dict[bytes, str] = {
 _IN_WORKBOOKS = (b"[Content_Types].xml", b"opendocument")
 _PIPED = "| streameval eval - --delimiter '|'` reads it."
 _DRAWN = {
+    rb"(?:shape: .*\s+)?\xe2\x94\x8c": (
+        "`duckdb -csv -c 'SELECT ...' > log.csv` writes CSV, and so does write_csv of polars."
+    ),
     rb"-\[ RECORD 1 \]": "`psql -X --csv -c 'SELECT ...' > log.csv` writes CSV.",
     rb" .* \| .*\r?\n-+(?:\+-+)+\s": f"`grep '|' {{file}} {_PIPED}",
     rb"(?:\+-[-+]*\+\s*)?\| .*\|\s*[|+][-: |+]+[|+]\s": (
@@ -62,7 +65,7 @@ def check_is_text(head: bytes, source: str) -> None:
         advice = _WORKBOOK
     if head[1:2] == b"\0":
         advice = advice or _UTF_16
-    if head[:1] in (b" ", b"-", b"+", b"|"):
+    if head[:1] in (b" ", b"-", b"+", b"|", b"s", b"\xe2"):
         found = (said for form, said in _DRAWN.items() if re.match(form, head))
         advice = "".join(f"is a table drawn for people; {said}" for said in found)
     if advice:

@@ -368,6 +368,30 @@ def test_classes_that_are_perhaps_none_are_noted(rows, said, call, folder):
     assert call("eval", "a.csv", "--classes", "spam,Spam,ham,NULL,nan,y_true,y_pred").err == ""
 
 
+@each("n_rows", [20, 21])
+def test_labels_of_more_than_every_second_row_may_be_ids(n_rows, call, folder):
+    (folder / "a.csv").write_text("y_true,y_pred\n" + "".join(f"{n},{n}\n" for n in range(n_rows)))
+    note = "streameval: note: 21 classes in 21 rows may be ids; is `y_true` the truth?\n"
+    assert call("eval", "a.csv").err == (note if n_rows > 20 else "")
+
+
+@each(("label", "is_noted"), [("spam", True), ("ham", False)])
+def test_scores_of_the_other_label_are_noted(label, is_noted, call, folder):
+    rows = [f"{'ham' if n % 4 else 'spam'},{n % 4 / 4}\n" for n in range(40)]
+    (folder / "a.csv").write_text("y_true,y_score\n" + "".join(rows))
+    said = (
+        "streameval: note: roc_auc is below 0.5 by more than chance: the scores may be of the "
+        "other label, which --pos-label names.\n"
+    )
+    assert call("eval", "a.csv", *BINARY, "--pos-label", label).err == (said if is_noted else "")
+
+
+def test_an_area_below_a_half_by_chance_is_not_noted(call, folder):
+    (folder / "a.csv").write_text("y_true,y_score\n1,0.25\n0,0.5\n1,0.75\n0,0.625\n1,0.5\n")
+    done = call("eval", "a.csv", *BINARY, "--json")
+    assert (done.json["metrics"]["roc_auc"] < 0.5, done.err) == (True, "")
+
+
 def test_all_absent_columns_of_a_ranking_are_told_at_once(call, folder):
     (folder / "a.csv").write_text("session,sku,at,clicked\n1,a,1,0\n")
     refused = call("eval", "a.csv", "--task", "ranking").err

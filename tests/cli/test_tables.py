@@ -177,6 +177,7 @@ def test_files_that_are_alike_are_told_once(folder, call):
         ('"Summe",6,7', "id!=Summe"),
         ("Total général,6,7", "id!=Total général"),
         ("average,2,2", "id!=average"),
+        ("Moyenne,2,2", "id!=Moyenne"),
         (",6,7", "id!="),
     ],
 )

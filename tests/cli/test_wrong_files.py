@@ -96,6 +96,25 @@ def test_eval_names_the_command_that_reads_a_drawn_table(name, folder, call, std
     assert (done.json["rows"], done.json["metrics"]["accuracy"]) == (2, 0.5)
 
 
+@each("title", ["", "shape: (2, 1)\n"])
+def test_eval_names_the_command_that_writes_what_duckdb_and_polars_draw(title, folder, call):
+    (folder / "log").write_text(f"{title}┌────────┐\n│ y_true │\n└────────┘\n", "utf-8")
+    said = (
+        "log: is a table drawn for people; `duckdb -csv -c 'SELECT ...' > log.csv` writes CSV, and"
+    )
+    assert call("eval", "log", "--max-bad", "9").err.startswith(
+        f"streameval: error: {said} so does"
+    )
+
+
+def test_eval_names_the_command_that_reads_lists_without_names(folder, call, stdin):
+    (folder / "a.json").write_text("[[1, 1], [0, 1]]")
+    assert call("eval", "a.json").err == (
+        "streameval: error: a.json, item 1: not an object, got [1, 1] (jq -r '.[] | @csv' FILE | "
+        "streameval eval - --header A,B reads rows without names).\n"
+    )
+
+
 def test_eval_names_the_command_that_exports_records_of_psql(folder, call):
     (folder / "log").write_text("-[ RECORD 1 ]\ny_true | 1\ny_pred | 1\n")
     said = "log: is a table drawn for people; `psql -X --csv -c 'SELECT ...' > log.csv` writes CSV."

@@ -41,6 +41,11 @@ from streameval.runs.sources import RawRow, typical_row
 if TYPE_CHECKING:
     from streameval.accumulators.base import Accumulator
 
+_HALF, _FEW_CLASSES = 0.5, 20
+_FLIPPED = (
+    "roc_auc is below 0.5 by more than chance: the scores may be of the other label, which "
+    "--pos-label names."
+)
 _OFF = 1e-3  # the probabilities of two classes may be rounded
 
 _USUAL_NAMES = (
@@ -598,12 +603,18 @@ def note_of_classes(options: Options, classes: Any, names: tuple[str, ...]) -> t
     return (f"took {n_found} classes{listed} from the first `{name}`; --classes sets them.",)
 
 
-def odd_classes(result: Any, options: Options) -> list[str]:
-    """Name observed classes that may be another one, a missing value or the header again."""
-    if options.classes is not None:
-        return []
+def odd_findings(result: Any, options: Options) -> list[str]:
+    """Say what is odd about a result: scores that fall for the positive label, and classes."""
     leaves = result.leaves().values()
-    found = chain.from_iterable(one.labels for one in leaves if hasattr(type(one), "labels"))
+    areas = (one.read("roc_auc") for one in leaves if getattr(one, "roc_auc", _HALF) < _HALF)
+    said = [_FLIPPED for area in areas if area.sampling and area.sampling[1] < _HALF]
+    return said if options.classes is not None else said + _odd_classes(leaves, options)
+
+
+def _odd_classes(leaves: Iterable[Any], options: Options) -> list[str]:
+    """Name observed classes that may be ids, another one, a missing value or the header again."""
+    of_labels = [one for one in leaves if hasattr(type(one), "labels")]
+    found = chain.from_iterable(one.labels for one in of_labels)
     texts = [name for name in dict.fromkeys(found) if isinstance(name, str)]
     column = (options.y_true or ("y_true",))[0]
     alike: dict[str, list[str]] = {}
@@ -614,6 +625,9 @@ def odd_classes(result: Any, options: Options) -> list[str]:
         for group in alike.values()
         if len(group) > 1
     ]
+    n_rows, n_found = max(((one.n, len(one.labels)) for one in of_labels), default=(0, 0))
+    if n_found > max(_FEW_CLASSES, n_rows / 2):
+        said.append(f"{n_found:,} classes in {n_rows:,} rows may be ids; is `{column}` the truth?")
     odd = [text for text in texts if is_gap(text) or text in ("nan", "NaN", column)]
     if odd:
         left_out = shlex.quote(f"{column}!={','.join(odd)}")
