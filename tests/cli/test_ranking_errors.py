@@ -208,6 +208,14 @@ def test_ranking_says_that_there_is_no_room_for_a_copy(call, run, stdin, monkeyp
     assert found == "a temporary file cannot be written: no space left on device."
 
 
+@each("text", ["", "\n\n", "# nothing\n"])
+def test_ranking_says_that_a_run_has_no_rows(text, call, folder):
+    (folder / "c.run").write_text(text)
+    (folder / "c.qrels").write_text("q 0 d1 1\n")
+    found = error_of(call("eval", "c.run", *RANKING, "--qrels", "c.qrels"), 3)
+    assert found.startswith("c.run: holds no rows")
+
+
 def test_ranking_notes_that_no_document_is_judged(call, run, folder):
     (folder / "b.qrels").write_text("t3 0 x 1\n")
     done = call("eval", run, *RANKING, "--qrels", "b.qrels", "--json")
