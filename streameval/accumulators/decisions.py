@@ -537,8 +537,10 @@ def read_usual(
     reader, are_arrays = FastReader.under(config), type(y_true) is type(y_pred) is np.ndarray
     if reader is None or not are_arrays or not reader.fits(y_true, y_pred):
         return None
-    (read,) = reader.rows(y_true, y_pred, None)
-    return None if read is None else Rows(read.columns, read_weights(sample_weight, rows=read.size))
+    codes = reader.memory(len(y_true))
+    if not reader.read(y_true, y_pred, *codes):
+        return None
+    return Rows(codes, read_weights(sample_weight, rows=len(y_true)))
 
 
 class CodeBlock(RowBuffer):

@@ -301,17 +301,18 @@ class Paired(
         if are_empty(truth, a, b):
             read_weights(weights, rows=0)
             return self
-        if not self._config.labels.multilabel:
+        has_items = max(truth.ndim, a.ndim, b.ndim) > 1
+        if has_items and not self._config.labels.multilabel:
             items, a, weights_a = self._read("y_pred_a", self._flat, truth, a, weights)
             _, b, _ = self._read("y_pred_b", self._flat, truth, b, weights)
             if items is not truth:
                 return self.update(items, a, b, sample_weight=weights_a)
         if self._config.measures:
             return self._append(self._measured(truth, a, b, weights))
-        rows = self._read("y_pred_a", self._is_right, truth, a, weights)
-        rows_b = self._read("y_pred_b", self._is_right, truth, b, weights)
-        codes = 2 * rows.columns[0].view(np.uint8) + rows_b.columns[0].view(np.uint8)
-        return self._append(Rows((codes,), rows.weights))
+        right_a, kept_weights = self._read("y_pred_a", self._is_right, truth, a, weights)
+        right_b, _ = self._read("y_pred_b", self._is_right, truth, b, weights)
+        codes = 2 * right_a.view(np.uint8) + right_b.view(np.uint8)
+        return self._append(Rows((codes,), kept_weights))
 
     def compute(self) -> PairedResult:
         """Compute the accuracies and tests.
@@ -408,8 +409,10 @@ class Paired(
             scores = as_scores(prediction, name="y_pred")
         return rows, scores if ignored is None else scores[~ignored]
 
-    def _is_right(self, truth: Array, prediction: Array, sample_weight: Any) -> Rows:
-        """Tell which rows a prediction gets right; ignored rows are left out."""
+    def _is_right(
+        self, truth: Array, prediction: Array, sample_weight: Any
+    ) -> tuple[Mask, Array | None]:
+        """Return which rows a prediction gets right, and their weights, without ignored rows."""
         config, known = self._config.labels, None
         rows = read_usual(truth, prediction, sample_weight, config)
         if rows is None and config.is_open:
@@ -418,9 +421,10 @@ class Paired(
             rows, known = read_decided(truth, prediction, sample_weight, config)
         labels = rows.columns[:2]
         if known is None:
-            return Rows((_are_equal(*labels),), rows.weights)
+            return _are_equal(*labels), rows.weights
         right = ((labels[0] == labels[1]) | ~known).all(axis=1)
-        return Rows((right,), rows.weights).taken(known.any(axis=1))
+        kept = known.any(axis=1)
+        return right[kept], rows.taken(kept).weights
 
     def _with_rows(self, state: PairedState, rows: Rows) -> PairedState:
         return self._sum(state, self._counted(rows))
