@@ -107,6 +107,8 @@ class TrecForm:
     def _advice(self, line: str) -> str:
         """Name the command that makes rows of three columns, such as those of MS MARCO."""
         mark, cells = (",", line.split(",")) if "," in line else (r"\s+", _fields(line))
+        if mark == "," and len(cells) > _BEIR and self.fits(len(cells)):
+            return " (`tr , ' '` separates them)"
         if len(cells) < _BEIR or (mark != "," and len(cells) > _BEIR):
             return ""
         has_header = not any(isinstance(number_or_text(cell), float) for cell in cells)

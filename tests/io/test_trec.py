@@ -209,6 +209,8 @@ def test_bad_first_row_is_named(read, layout, write):
 MADE = [
     (read_run, "q1\td1\t1\nq1\td2\t2\n", "; before a rank, ' 0 -'"),
     (read_run, "qid,doc,score\nq1,d1,-1\nq1,d2,-2\n", ""),
+    (read_run, "q1,Q0,d1,1,-1,tag\nq1,Q0,d2,2,-2,tag\n", ""),
+    (read_qrels, "q1,0,d1,-1\nq1,0,d2,-2\n", ""),
     (read_run, "qid doc score\nq1 d1 -1\nq1 d2 -2\n", ""),
     (read_run, '{"q1": {"d1": -1, "d2": -2}}', ""),
     (read_qrels, "qid,doc,rel\nq1,d1,-1\nq1,d2,-2\n", ""),
