@@ -31,7 +31,7 @@ _SPANS = {
 _TWO = 2
 _TOP = 0.05
 _MAX_QUERIES = 3
-_QUERIES, _PER_QUERY = "n_queries", "--per-query"
+_QUERIES = "n_queries"
 _NO_CHANCE = "chance does not explain"
 _WORD = {"higher": "Worst", "lower": "Worst", "": "Lowest"}
 
@@ -81,8 +81,8 @@ def opening(
     found = [*_confused(content, confusions), *_calibration(content, level)]
     found += _worst_queries(whole, name, row)
     if row.better and not (of_classes or found or math.isnan(row.reading.value)):
-        of_queries = f"{_PER_QUERY} or " if whole.SIZE == _QUERIES else ""
-        found = [f"To see what is worst, count with {of_queries}--by COLUMN."]
+        how = "eval --per-query" if whole.SIZE == _QUERIES else "eval --by COLUMN"
+        found = [f"To see what is worst, use {how}."]
     return said + of_classes + found
 
 
@@ -193,7 +193,7 @@ def _said_of_two(
     if comparison is None:
         ends, on = Change(low, high).sampling, "Compared as independent samples"
         if next(iter(results.values())).SIZE == _QUERIES:
-            on += f" (count with {_PER_QUERY} to compare query by query)"
+            on += " (eval --compare pairs the queries of runs)"
     else:
         ends, on = comparison[name].confidence(level=level), "Compared query by query"
     if ends is None or math.isnan(ends[0]):

@@ -95,10 +95,10 @@ def test_bias_of_probabilities_is_told(probability: float, said: str) -> None:
 @each(
     ("state", "said"),
     [
-        (se.RegressionAccumulator().update([1.0], [3.0]), "count with --by COLUMN."),
+        (se.RegressionAccumulator().update([1.0], [3.0]), "use eval --by COLUMN."),
         (
             se.RankingAccumulator().update([[1, 0]], [[2.0, 1.0]]),
-            "count with --per-query or --by COLUMN.",
+            "use eval --per-query.",
         ),
     ],
 )
@@ -123,7 +123,7 @@ def test_rankings_whose_queries_are_not_kept_say_how_to_compare_them() -> None:
         se.RankingAccumulator("mrr").update([[1, 0]] * 3 + [[0, 1]] * k, [[2.0, 1.0]] * (3 + k))
         for k in (1, 2)
     ]
-    how = "Compared as independent samples (count with --per-query to compare query by query), the"
+    how = "Compared as independent samples (eval --compare pairs the queries of runs), the"
     assert how in lead(*runs)[0]
 
 
