@@ -193,8 +193,8 @@ def html_report(
     str
         The page, which begins with what was counted, the headline metric and what is worst. Slices
         have a row each, the worst first, and the 7 worst are drawn. A picture shows at most 8
-        states or classes, and a table at most 30 classes. A matrix of more than 24 classes is
-        followed by the 20 most confused pairs, which replace one of more than 40. Every state but
+        states or classes, and a table at most 30 classes. A matrix of more than 24 classes follows
+        the 20 most confused pairs, which replace one of more than 40. Every state but
         the first has the differences from the first state beside its metrics.
 
     Raises
