@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, ClassVar
 
@@ -83,7 +84,7 @@ class Content:
 
 
 @attrs.define(eq=False)
-class StreamedContent(Content):
+class StreamedContent(Content, ABC):
     """Bytes that come one after the other; of those that were read, the last are kept."""
 
     _start: int = attrs.field(default=0, init=False)  # the position of the window
@@ -103,9 +104,9 @@ class StreamedContent(Content):
                 self._start += drop
         return self._window[start - self._start : end - self._start]
 
+    @abstractmethod
     def _come(self, size: int) -> bytes:
         """Return the next bytes, none at the end."""
-        raise NotImplementedError
 
 
 @attrs.define(eq=False)
