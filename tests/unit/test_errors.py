@@ -65,7 +65,7 @@ def test_where_comes_first_and_the_parts_stay() -> None:
     ("named", "text", "option"),
     [
         (Named("top_k"), "`top_k`", "--top-k"),
-        (Named("pos_label", "-1"), "pos_label=-1", "--pos-label -1"),
+        (Named("pos_label", "-1"), "pos_label=-1", "--pos-label=-1"),
         (Named("threshold", "0.5"), "threshold=0.5", "--threshold 0.5"),
         (Named("pos_label", "'spam'"), "pos_label='spam'", "--pos-label spam"),
         (Named("pos_label", ""), "pos_label=", "--pos-label"),
