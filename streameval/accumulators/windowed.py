@@ -190,6 +190,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             before all panes among rows that are counted together.
         """
         state = self._everything(self._held)
+        if start is None and end is None:
+            number: int | float = state.weight.to_number()
+            return number
         low, high = self._edge(start, name="start"), self._edge(end, name="end")
         panes = [span.pane for span in self._between(state, low, high)]
         if low is None and state.before is not None:

@@ -21,7 +21,9 @@ from streameval.results.windowed import PaneResult, WindowedResult
 from streameval.runs.slices import Slices
 
 if TYPE_CHECKING:
+    from streameval.accumulators.panes import Panes
     from streameval.cli.options import Reporting
+    from streameval.configs.windowed import WindowedConfig
     from streameval.monitoring.alerts import AlertState, Event
     from streameval.monitoring.status import Closed, Snapshot, Status
 
@@ -114,27 +116,28 @@ def board(
     alerts = list(map(_alert_text, raised))
     if held is None or status.last_event_time is None:
         return [*alerts, _before_counting(status)]
-    if held.newest is None:
-        return [_footer(held, status, now)]
+    view = held.view()
+    if view.newest is None:
+        return [_footer(view, status, now)]
     whole = PaneResult.of(None, None, held.n_rows(), counted(held.total(), None))
     kept = None if whole.slices is None else list(whole.slices)
     names, found, notes = [], [], []
-    end = _end(held, status)
-    for width in (held.view().config.pane, *widths):
+    end = _end(view, status)
+    for width in (view.config.pane, *widths):
         try:
-            part, start = held.window(width, end), _start(held, width, end)
+            part, start = held.window(width, end), _start(view.config, width, end)
             rows = held.n_rows(start, end)
         except InvalidInputError:
             notes.append(f"a window of {width} reaches back before the panes that are kept")
             continue
         names.append(f"{width} to {time_texts([start, end])[1]}")
         found.append(pane_result(start, end, rows, part, kept))
-    windows = WindowedResult.of(held.view().config, found, None, whole)
+    windows = WindowedResult.of(view.config, found, None, whole)
     return [
         *window_sheet(None, windows, reporting, names),
         *notes,
         *alerts,
-        _footer(held, status, now),
+        _footer(view, status, now),
     ]
 
 
@@ -162,15 +165,14 @@ def event_text(event: Event) -> str:
     return f"{name}{event.rule}{about} is {event.state}{value}{until}"
 
 
-def _end(held: Windowed, status: Status) -> Any:
+def _end(view: Panes, status: Status) -> Any:
     """Return the end of the newest mature pane, or of the newest pane if none is mature."""
-    view, until = held.view(), status.mature_until
+    until = status.mature_until
     is_mature = until is not None and view.spans(end=time_number(until))
     return until if is_mature else view.config.shown(view.end)
 
 
-def _start(held: Windowed, width: str | int, end: Any) -> Any:
-    config = held.view().config
+def _start(config: WindowedConfig, width: str | int, end: Any) -> Any:
     size = config.length(width, name="width")
     return end - (size if config.is_step else np.timedelta64(size, "us"))
 
@@ -195,16 +197,17 @@ def _before_counting(status: Status) -> str:
     return f"no rows yet{left_out}{labels}{waiting}"
 
 
-def _footer(held: Windowed, status: Status, now: datetime) -> str:
+def _footer(view: Panes, status: Status, now: datetime) -> str:
     """Say how far behind the monitor is, and what it could not count."""
     parts = [plural(status.n_rows, "row")]
     if status.n_pending:
         parts.append(f"{status.n_pending:,} pending")
     if status.coverage is not None and status.n_counted != status.n_labelled:
         parts.append(f"{status.coverage:.1%} labelled")
-    n_open = _n_open(held, status)
+    until = status.mature_until
+    n_open = len(view.spans(None if until is None else time_number(until)))
     parts.append(f"{plural(n_open, 'open pane')}")
-    if not held.view().config.is_step:
+    if not view.config.is_step:
         behind = now.timestamp() - time_number(status.last_event_time) / 1e6
         parts.append(f"{duration(max(behind, 0))} behind")
     if status.n_bad:
@@ -217,9 +220,3 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
     if status.waits_for is not None:
         parts.append("waiting for the clock")
     return ", ".join(parts)
-
-
-def _n_open(held: Windowed, status: Status) -> int:
-    """Count the panes that have rows and are not mature."""
-    until = status.mature_until
-    return len(held.view().spans(None if until is None else time_number(until)))

@@ -511,7 +511,7 @@ class SamplePair:
             notes.append(
                 f"{before} and {after} count equally many rows of each class. If these are the "
                 "same rows, the intervals are too wide: compare them with eval --versus, and "
-                "rankings by states made with --per-query."
+                "rankings with eval --compare."
             )
         return [Note("note", text) for text in notes]
 
