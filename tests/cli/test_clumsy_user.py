@@ -40,6 +40,14 @@ MISNAMED = [
         f"{NO_TRUTH}1.0e+00, 2.5e-01. The first row has numbers alone; --header A,B,C names",
     ),
     (
+        "1.0e+00 2.5e+00\n-1.0e+00 nan\n",
+        BINARY,
+        (
+            f"{NO_TRUTH}1.0e+00, 2.5e+00. The first row has numbers alone; --header A,B,C names "
+            "the columns of a file without. --scores real reads scores outside [0, 1]."
+        ),
+    ),
+    (
         "1.0e+00 2.5e-01\n0.0e+00 5.0e-01\n",
         [*BINARY, "--y-true", "1", "--y-score", "2"],
         (

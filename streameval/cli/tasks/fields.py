@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -401,7 +402,18 @@ def _of_numbers(absent: Sequence[str], needed: Sequence[str], rows: Sequence[Raw
     option = "--header none numbers" if "".join(absent).isdigit() else "--header A,B,C names"
     hint = "" if len(numbers) == len(header) else _of_names(absent, needed, rows)
     hint += f" The first row has {are_all}; {option} the columns of a file without."
-    return hint + _without_gaps(chain(header, *(row.values() for row in rows)), "A")
+    cells = [*header, *chain.from_iterable(row.values() for row in rows)]
+    if ("y_score" in needed or "".join(needed).isdigit()) and any(map(_is_margin, cells)):
+        hint += " --scores real reads scores outside [0, 1]."
+    return hint + _without_gaps(cells, "A")
+
+
+def _is_margin(cell: Any) -> bool:
+    """Return whether a cell holds a fraction that is no probability."""
+    number = number_or_text(cell) if isinstance(cell, str) else cell
+    if not isinstance(number, float) or not math.isfinite(number):
+        return False
+    return not (0.0 <= number <= 1.0 or number.is_integer())
 
 
 def _without_gaps(cells: Iterable[Any], name: str) -> str:
