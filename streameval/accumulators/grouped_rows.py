@@ -196,7 +196,9 @@ def _weights_of_kind(
     items, rows = (array.ravel(), array.size) if are_entries else (array, size)
     weights: Any = read_weights(items, rows=rows, name=name)
     weights = weights.reshape(size, -1)
-    return np.asarray(weights if n_items > 1 else weights.max(axis=1, keepdims=True))
+    if n_items == 1:
+        return np.asarray(weights.max(axis=1, keepdims=True))
+    return np.repeat(weights, n_items, axis=1) if weights.shape[1] == 1 else np.asarray(weights)
 
 
 def rows_with_weight(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | None:

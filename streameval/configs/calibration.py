@@ -37,6 +37,7 @@ class CalibrationConfig(OfScores):
     """
 
     SUMMARY = "Measure the quality and the calibration of probabilities, batch by batch."
+    counts_items = True
 
     bins: int = option(
         "How many bins of equal width predictions fall into for ece and "

@@ -119,6 +119,11 @@ class PairedConfig(Config):
         return any(name not in (*DECISIONS, *ERRORS, *VALUES) for name in self.measures)
 
     @property
+    def counts_items(self) -> bool:
+        """Whether `n` counts each item of a row of more dimensions."""
+        return self.labels.counts_items
+
+    @property
     def is_of_values(self) -> bool:
         """Whether the models have values, and rows have no truth."""
         return any(name in VALUES for name in self.measures)

@@ -119,6 +119,7 @@ class CatalogConfig(Config):
     """The options of exposures of items; equal ones can merge. Made by `of`."""
 
     SUMMARY = "Count how often a recommender shows each item of a catalog, batch by batch."
+    counts_items = True
 
     n_items: PositiveInt = option(
         "The number of items of the catalog; more distinct ones raise an error."

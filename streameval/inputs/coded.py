@@ -161,6 +161,8 @@ def _of_column(column: Any) -> CodedTexts | None:
     column = arrow_texts(column)
     if hasattr(column, "dictionary_encode"):
         return _of_arrow(column)
+    if not hasattr(column, "factorize"):
+        return None
     categories = getattr(getattr(column, "dtype", None), "categories", ())
     if not isinstance(next(iter(categories), None), str):
         return None

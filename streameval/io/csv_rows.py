@@ -317,7 +317,8 @@ class CsvLayout:
         names, n_lines, delimiter = _first_row(decoded, source, given, usual, notation)
         if not names:
             return None, piece
-        if notation.is_spaced and names[0] == _COMMENT:
+        is_marked = notation.is_spaced and names[0] == _COMMENT
+        if is_marked and len(_first_rows(data, delimiter, notation)[-1][1]) < len(names):
             names = names[1:]
         found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
         told = (dialect.decimal, dialect.delimiter)
@@ -404,7 +405,11 @@ def _n_titles(data: bytes, delimiter: str | None, usual: str) -> int:
     found = []
     for one in (delimiter,) if delimiter else dict.fromkeys((usual, *_DELIMITERS)):
         rows = _first_rows(data, one)
-        at = next((at for at, (_, row) in enumerate(rows) if sum(map(bool, row)) > 1), len(rows))
+        # pandas names no column of an index: a header `,label` is none of titles
+        are_wide = (sum(map(bool, row)) > 1 or (len(row) == 2 and row[1] > "") for _, row in rows)
+        at = next((at for at, is_wide in enumerate(are_wide) if is_wide), len(rows))
+        if not at and len(rows) > 1 and len(rows[0][1]) == len(rows[1][1]):
+            return 0
         if len({len(row) for _, row in rows[at:]}) == 1 < len(rows) - at:
             before, header = rows[at]
             if not at:

@@ -88,7 +88,7 @@ class StreamedContent(Content, ABC):
     """Bytes that come one after the other; of those that were read, the last are kept."""
 
     _start: int = attrs.field(default=0, init=False)  # the position of the window
-    _window: bytes = attrs.field(default=b"", init=False)
+    _window: bytearray = attrs.field(factory=bytearray, init=False)
 
     def at(self, start: int, size: int) -> bytes:
         """Return the bytes from a position on that are still in memory, or come now."""
@@ -100,9 +100,10 @@ class StreamedContent(Content, ABC):
                     break
                 # What comes right before is needed for the fingerprint.
                 drop = max(min(start, reached) - FINGERPRINT_BYTES - self._start, 0)
-                self._window = (self._window + data)[drop:]
+                self._window += data
+                del self._window[:drop]
                 self._start += drop
-        return self._window[start - self._start : end - self._start]
+        return bytes(memoryview(self._window)[start - self._start : end - self._start])
 
     @abstractmethod
     def _come(self, size: int) -> bytes:
@@ -159,7 +160,7 @@ class PackedContent(StreamedContent):
     def _restart(self) -> None:
         self._packed_size = self.status().st_size
         self._file.seek(0)
-        self._head = self._window = b""
+        self._head, self._window = b"", bytearray()
         self._start = 0
         self._stream = ByteStream(self._file, self.name, may_be_cut=True)
 

@@ -307,7 +307,7 @@ class JudgedRuns(BlockSource):
         if copy is None and is_read_once(file):
             copy = self._copies[file] = self._open.enter_context(TemporaryFile())  # noqa: SIM115
             _copy(file, copy)
-        if file == self._files[0]:
+        if not self._rows:
             self._rows = rows_of_run(file, copy=copy)
         if self._gathers and is_scattered(file, copy=copy):
             self._scattered.append(name_of(file))

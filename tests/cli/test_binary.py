@@ -649,3 +649,20 @@ def test_other_words_need_the_name_of_the_positive_one(call, folder):
         "name the positive one of two labels with --pos-label"
         in call("eval", "a.csv", "--task", "binary").err
     )
+
+
+@each(
+    ("rows", "options"),
+    [
+        (
+            [{"y_true": of, "p_-1": 0.25, "p_0": 0.25, "p_1": 0.5} for of in (-1, 1)],
+            ["--y-score", "p_-1,p_0,p_1"],
+        ),
+        (
+            [{"y_true": of, "b": -of, "s": 0.5, "t": 0.25} for of in (-1, 1)],
+            ["--multilabel", "--y-true", "y_true,b", "--y-score", "s,t"],
+        ),
+    ],
+)
+def test_binary_takes_no_label_of_many_classes_as_positive(rows, options, call, write):
+    assert "pos" not in call("eval", write("a.csv", rows), *BINARY, *options).err

@@ -153,3 +153,17 @@ def test_columns_named_as_classes_are_listed_in_their_order_beside_others(
         "streameval: error: `b,a,c` are named as the classes are, but in another order. List them "
         f"as a,b,c, and the columns of {other} in the same order.\n"
     )
+
+
+def test_columns_of_another_model_named_as_classes_are_in_the_same_order(call, write):
+    columns = ("p_cat", "p_dog", "p_ant", "q_dog", "q_cat", "q_ant")
+    scores = {"cat": (8, 1, 1, 1, 8, 1), "ant": (1, 1, 8, 1, 1, 8), "dog": (1, 8, 1, 8, 1, 1)}
+    rows = [
+        {"y_true": of, **dict(zip(columns, (one / 10 for one in own), strict=True))}
+        for of, own in scores.items()
+    ]
+    options = ("--y-score", "p_cat,p_dog,p_ant", "--versus")
+    refused = call("eval", write("a.csv", rows), *options, "q_dog,q_cat,q_ant")
+    assert "List them as q_cat,q_dog,q_ant, and the columns of --y-score" in refused.err
+    done = call("eval", "a.csv", *options, "q_cat,q_dog,q_ant", "--json")
+    assert done.json["metrics"]["accuracy_b"] == 1.0

@@ -272,6 +272,13 @@ def test_ranking_names_the_command_that_finds_clicked_ids_among_shown_ones(call,
     )
 
 
+def test_ranking_says_it_of_the_first_run_that_has_rows(call, run, folder):
+    (folder / "empty.run").write_text("\n")
+    (folder / "b.qrels").write_text("t3 0 x 1\n")
+    done = call("eval", "empty.run", run, "--qrels", "b.qrels", *RANKING)
+    assert "none of the documents of the run is judged" in done.err
+
+
 def test_ranking_says_that_no_query_is_judged(call, run, folder):
     (folder / "b.qrels").write_text("x 0 d1 1\n")
     found = error_of(call("eval", run, *RANKING, "--qrels", "b.qrels"), 3)

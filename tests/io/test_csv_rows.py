@@ -207,6 +207,22 @@ def test_first_rows_without_a_table_below_are_no_titles(text):
     assert blocks(text, Dialect())[0].header[0] == "Report"
 
 
+@each(
+    ("text", "header"),
+    [
+        (",label\nrow0,dog\nrow1,cat\n", ("", "label")),
+        ("id,text,t\n0,R&amp;D,1\n1,R&amp;D, s,0\n", ("id", "text", "t")),
+    ],
+)
+def test_a_first_row_as_wide_as_the_next_is_no_title(text, header):
+    assert blocks(text, Dialect())[0].header == header
+
+
+def test_a_hash_above_cells_names_their_column():
+    (block,) = blocks("# t s\n1 5 6\n2 6 7\n", Dialect())
+    assert block.header == ("#", "t", "s")
+
+
 def test_the_first_of_two_columns_may_lack_its_name():
     (block,) = blocks('"t" "s"\n"1" "a" 5\n"2" "b" 6\n', Dialect())
     advice = "(`sed '1s/^/row /'` names a column before the others)"

@@ -1,6 +1,7 @@
 """Whatever holds numbers or strings comes in as it is, and nothing else comes in."""
 
 import datetime
+import sys
 from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
@@ -356,6 +357,13 @@ def test_update_keeps_no_view_of_its_inputs() -> None:
 )
 def test_update_counts_strings(make: Callable[..., Any]) -> None:
     assert count_words(make(WORD_TRUTH), make(WORD_PREDICTION)) == MATRIX
+
+
+@each("dtype", [pl.Categorical, pl.Enum(["a", "b"])])
+def test_categories_of_polars_need_no_pyarrow(dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = pl.Series(["a", "b"] * 2500, dtype=dtype)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert se.ConfusionAccumulator(classes="auto").update(words, words).n == 5000
 
 
 @each(

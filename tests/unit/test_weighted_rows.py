@@ -451,3 +451,41 @@ def test_groups_refuse_weights_of_other_items_as_one_accumulator_does(make: Any)
             masks().update(refused)
         with pytest.raises(se.InvalidInputError, match=re.escape(str(alone.value))):
             make(masks(), **groups[make]).update(refused)
+
+
+def pairs_of_masks() -> dict[str, Any]:
+    rows = images()
+    truth, prediction = rows["y_true"], rows.pop("y_pred")
+    return rows | {"y_pred_a": prediction, "y_pred_b": truth}
+
+
+def scored_masks() -> dict[str, Any]:
+    rows = images()
+    scores = np.random.default_rng(5).random((*rows["y_true"].shape, 3))
+    return rows | {"y_prob": scores / scores.sum(axis=-1, keepdims=True)}
+
+
+def lists_of_items() -> dict[str, Any]:
+    """Lists of two items, with a weight of each list."""
+    rows = images()
+    return rows | {"item": rows["y_true"][:, 0, :2], "sample_weight": np.arange(12) % 4}
+
+
+@each(
+    ("make", "rows"),
+    [
+        (lambda: se.Paired(classes=3), pairs_of_masks),
+        (lambda: se.CalibrationAccumulator(classes=3), scored_masks),
+        (lambda: se.CatalogAccumulator(3), lists_of_items),
+    ],
+)
+def test_panes_weigh_items_of_every_accumulator(
+    make: Callable[[], Any], rows: Callable[[], dict[str, Any]]
+) -> None:
+    batch = rows()
+    for given in (batch, {name: batch[name] for name in batch if name != "sample_weight"}):
+        whole = make().update(given)
+        windowed = se.Windowed(make(), pane=1).update(given)
+        assert windowed.total() == whole
+        assert windowed.n_rows() == pytest.approx(whole.n)
+        assert se.from_bytes(windowed.to_bytes()) == windowed

@@ -235,6 +235,12 @@ def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str
     if a.prediction != names:
         fields.refuse_order(names, a.prediction, "--versus")
     _, *others = models.values()
+    for one in others if a.class_columns else ():
+        found = fields.lay_out(options, rows, one, of_scores=True)
+        by_class = dict(zip(found.class_columns, found.prediction, strict=False))
+        in_order = tuple(by_class[of] for of in a.class_columns if of in by_class)
+        if len(in_order) == len(one) and in_order != one:
+            fields.refuse_order(one, in_order, "--y-score")
     layouts = [a, *(attrs.evolve(a, prediction=one, class_columns=()) for one in others)]
     make, classes, positive = _choose(se.Paired, options, *layouts, make=count)
     columns = (

@@ -32,7 +32,8 @@ def plan_of_curves(options: Options, rows: Sequence[RawRow]) -> Plan:
     layout = fields.lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
     if not layout.multilabel:
         fields.check_one_column(options, "y_true", unless=", unless --multilabel is given")
-    if options.pos_label is None and options.classes is None and layout.are_signs:
+    is_open = options.pos_label is None and options.classes is None and not layout.multilabel
+    if is_open and layout.are_signs and layout.width(layout.prediction) in (None, 1, 2):
         signed = plan_of_curves(attrs.evolve(options, pos_label="1"), rows)
         return attrs.evolve(
             signed, notes=(*signed.notes, "took 1 of the labels -1 and 1 as positive.")
