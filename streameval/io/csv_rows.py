@@ -412,8 +412,6 @@ def _n_titles(data: bytes, delimiter: str | None, usual: str) -> int:
             return 0
         if len({len(row) for _, row in rows[at:]}) == 1 < len(rows) - at:
             before, header = rows[at]
-            if not at:
-                return 0
             names = {name for name in header if isinstance(value_of_cell(name), str)}
             found += [before] if len(names) == len(header) else []
     return min(found, default=0)
