@@ -16,7 +16,6 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import MAX_DRAWN, Confusions, PageContent, Row
@@ -31,13 +30,13 @@ from streameval.render.markup import (
     whole_page,
 )
 from streameval.render.page import MAX_LINES, heading, legend, overview, section
-from streameval.render.tables import sheet_tables, text_table
+from streameval.render.tables import PairedEnds, sheet_tables, text_table
 from streameval.render.text import chance_title, size
 from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
-from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric, parse_metrics
 from streameval.results.opening import SLICE, first_of, headline, opening, since_before, worst_span
+from streameval.results.pairs import SamplePair
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 from streameval.results.sliced import OTHER, Search
@@ -345,7 +344,8 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     """Lay a group out: a row for each of many results, and everything about them."""
     names, described = [one.name for one in group.held], [one.description for one in group.held]
     results = {one.name: one.result for one in group.held} | dict(group.slices)
-    paired = [_paired(group.held[0], one, level) for one in group.held[1:]]
+    others = [] if group.by else group.held[1:]  # slices overlap with all rows
+    paired = [_paired(group.held[0], one, level) for one in others]
     content = section(names, described, level, confusions, group.by, paired)
     content = joined([legend(names), content]) if "<svg" in content else content
     if group.by:
@@ -373,16 +373,14 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     )
 
 
-def _paired(first: _Described, other: _Described, level: float) -> dict[str, Interval]:
+def _paired(first: _Described, other: _Described, level: float) -> PairedEnds:
     """Compare two rankings query by query, if the values of queries are known."""
-    comparison = compared(first.result, other.result) if level else None
-    if comparison is None:
-        return {}
-    rows = first.description.rows
+    pair = SamplePair.of(first.result, other.result) if level else SamplePair.none()
+    rows = {MetricName(name): row for name, row in first.description.rows.items()}
     return {
-        rows[name].heading: one.confidence(level=level)
-        for name, one in comparison.items()
-        if name in rows
+        row.heading: pair.interval(name, level)
+        for name, row in rows.items()
+        if pair.samples_of(name) == "paired"
     }
 
 

@@ -43,8 +43,8 @@ MAX_BESIDE = 2
 Cell = Reading | Change | None
 MetricRows = Sequence[tuple[str, Sequence[Reading | None]]]
 Headings = Sequence[str]
-PairedEnds = Mapping[str, Interval]
-"""Intervals of differences on the same examples, by the titles of rows."""
+PairedEnds = Mapping[str, Interval | None]
+"""Intervals of differences on the same examples, by the titles of rows; None without one."""
 ClassReadings = Mapping[Any, Sequence[Reading]]
 
 _LARGEST = 1e12  # of the numbers that are written without an exponent

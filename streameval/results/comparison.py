@@ -478,16 +478,6 @@ def compare(
     )
 
 
-def compared(before: Any, after: Any) -> Comparison | None:
-    """Pair two rankings by query; None where the values of queries are not known, or weighted."""
-    if not (isinstance(before, Ranking) and isinstance(after, Ranking)):
-        return None
-    try:
-        return compare(after, before)
-    except InvalidInputError:
-        return None
-
-
 def argument_of(index: int) -> str:
     """Name the argument of `compare` at an index.
 

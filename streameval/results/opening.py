@@ -12,8 +12,8 @@ from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import ByClass, Confusions, Matrix, PageContent, Reliability, Row
 from streameval.render.markup import count, in_sentence, number, share, short, within
 from streameval.render.text import chance_title, plural, time_texts
-from streameval.results.comparison import compared
 from streameval.results.names import MetricName, parse_metric
+from streameval.results.pairs import SamplePair
 from streameval.results.ranking import Ranking
 from streameval.results.result import Result
 from streameval.results.sliced import Search
@@ -189,16 +189,16 @@ def _said_of_two(
     """
     if len(results) > _TWO or not level:
         return []
-    comparison = compared(*results.values())
-    if comparison is None:
-        ends, on = Change(low, high).sampling, "Compared as independent samples"
-        if next(iter(results.values())).SIZE == _QUERIES:
-            on += " (eval --compare pairs the queries of runs)"
-    else:
-        ends, on = comparison[name].confidence(level=level), "Compared query by query"
-    if ends is None or math.isnan(ends[0]):
+    change = SamplePair.of(*results.values()).change(MetricName(name), low, high, level)
+    if change.sampling is None:
         return []
-    why = "may be chance" if ends[0] <= 0 <= ends[1] else "is more than chance explains"
+    on = "Compared query by query"
+    if change.samples != "paired":
+        is_of_queries = next(iter(results.values())).SIZE == _QUERIES
+        hint = " (eval --compare pairs the queries of runs)" if is_of_queries else ""
+        on = f"Compared as independent samples{hint}"
+    lowest, highest = change.sampling
+    why = "may be chance" if lowest <= 0 <= highest else "is more than chance explains"
     return [f"{on}, the difference {why}."]
 
 

@@ -200,6 +200,25 @@ def test_two_rankings_of_the_same_queries_are_compared_by_query(
     assert (f"{ends[0]:.4f} {to} {ends[1]:.4f}" in table) == (level > 0)
 
 
+def of_queries(relevance: Any, score: Any = (2.0, 1.0), **options: Any) -> se.RankingAccumulator:
+    state = se.RankingAccumulator(["gm_map", "map"], per_query=True, **options)
+    return state.update(relevance, [score] * len(relevance), query=range(len(relevance)))
+
+
+def test_geometric_means_of_the_same_queries_have_no_interval_of_other_queries() -> None:
+    runs = [of_queries([[1, 0], [0, 1], [0, 1]], score) for score in ((2.0, 1.0), (1.0, 2.0))]
+    assert "Compared" not in lead(*runs)[0]
+    (geometric,) = (row for row in rows(figure(report(*runs), "Measures")) if "Geometric" in row[0])
+    assert " to " not in geometric[-1]
+
+
+def test_queries_without_a_common_value_have_no_interval() -> None:
+    runs = [
+        of_queries(relevance, empty="skip") for relevance in ([[1, 0], [0, 0]], [[0, 0], [1, 0]])
+    ]
+    assert "nan" not in text(figure(report(*runs), "Measures"))
+
+
 def test_worst_slice_without_an_interval_says_that_nothing_tells_it_from_chance() -> None:
     held = se.Sliced(se.CalibrationAccumulator(), "country")
     held.update({"y_true": [1, 1], "y_prob": [0.5, 0.25], "country": ["DE", "FR"]})

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any, Self
+from typing import Any
 
 import attrs
 import numpy as np
@@ -21,12 +20,12 @@ from streameval.cli.states import computed, load_state
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
-from streameval.errors import IncompatibleStateError, InvalidInputError, UnknownMetricError
+from streameval.errors import IncompatibleStateError, UnknownMetricError
 from streameval.inputs.durations import read_duration
 from streameval.inputs.times import is_naive
 from streameval.io.notation import integer_or_text
 from streameval.metrics.bounded import Interval
-from streameval.metrics.table import Change, Reading, Samples
+from streameval.metrics.table import Change, Reading
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import (
     chance_title,
@@ -36,13 +35,9 @@ from streameval.render.text import (
     printable,
     time_texts,
 )
-from streameval.results.calibration import Calibration
-from streameval.results.class_curves import ClassCurves
-from streameval.results.comparison import Comparison, compared
 from streameval.results.confusion import Confusion
-from streameval.results.curve import Curve
 from streameval.results.names import MetricName
-from streameval.results.ranking import Ranking
+from streameval.results.pairs import SamplePair
 from streameval.results.result import Result
 
 _MAX_SIDES = 26
@@ -160,7 +155,7 @@ def diff(
         for verdict in _verdicts(a, b, pairs[b.path], conditions, level, after)
     ]
     notes = {
-        b.path: [*_about(a, b, all_metrics=not metrics), *pairs[b.path].notes(a.path, b.path)]
+        b.path: [*_about(a, b, all_metrics=not metrics), *_about_rows(a, b, pairs[b.path])]
         for b in others
     }
     if json:
@@ -230,12 +225,24 @@ def _shared(sides: Sequence[_Side]) -> tuple[MetricName, ...]:
 
 
 def _change(metric: MetricName, a: _Side, b: _Side, pair: SamplePair, level: float) -> Change:
-    return Change(
-        a.reading(metric, level),
-        b.reading(metric, level),
-        pair.samples_of(metric),
-        pair.interval(metric, level),
-    )
+    return pair.change(metric, a.reading(metric, level), b.reading(metric, level), level)
+
+
+def _about_rows(a: _Side, b: _Side, pair: SamplePair) -> Iterator[Note]:
+    """Say what the intervals assume, where the numbers of rows make that doubtful."""
+    for member, comparison in pair.compared.items():
+        of = f" of {member!r}" if member else ""
+        n = next(iter(comparison.values())).n
+        n_left_out = comparison.n_only_a + comparison.n_only_b
+        left = ", which are not all of either" if n_left_out else ""
+        yield Note("note", f"intervals{of} are paired by the {n:,} queries of both{left}.")
+    if pair.alike:
+        yield Note(
+            "note",
+            f"{a.path} and {b.path} count equally many rows of each class. If these are the same "
+            "rows, the intervals are too wide: compare them with eval --versus, and rankings with "
+            "eval --compare.",
+        )
 
 
 def _about_metrics(a: _Side, b: _Side) -> Iterator[Note]:
@@ -444,95 +451,3 @@ def _before(time: Any, width: str | int, number: int = 1) -> Any:
     if isinstance(width, int):
         return time - number * width
     return time - number * np.timedelta64(read_duration(width, name="width"), "us")
-
-
-@attrs.frozen
-class SamplePair:
-    """The rows of two states, member by member.
-
-    Parameters
-    ----------
-    compared : dict from member to Comparison
-        The rankings whose values of each query are known, and the same for both.
-    alike : frozenset of member
-        The members that count as many rows, of each class, on both sides.
-    """
-
-    compared: dict[str, Comparison]
-    alike: frozenset[str]
-
-    @classmethod
-    def of(cls, before: Any, after: Any) -> Self:
-        """Compare the rows of two results of one type."""
-        mine, theirs = before.leaves(), after.leaves()
-        pairs, alike = {}, set()
-        for member, result in mine.items():
-            other = theirs.get(member)
-            comparison = compared(result, other)
-            if comparison is not None:
-                pairs[member] = comparison
-            elif (sample := _sample(result)) is not None and sample == _sample(other):
-                alike.add(member)
-        return cls(pairs, frozenset(alike))
-
-    @classmethod
-    def none(cls) -> Self:
-        """Treat states as independent samples, or as equal."""
-        return cls({}, frozenset())
-
-    def samples_of(self, metric: MetricName) -> Samples:
-        """Say how the samples of a metric are related."""
-        member, _ = _split(metric)
-        if member in self.compared:
-            return "paired"
-        return "alike" if member in self.alike else "independent"
-
-    def interval(self, metric: MetricName, level: float) -> Interval | None:
-        """Compute the interval of the paired difference of a metric, if it has one."""
-        member, name = _split(metric)
-        if member not in self.compared or not level:
-            return None
-        try:
-            low, high = self.compared[member][name].confidence(level=level)
-        except (KeyError, InvalidInputError):
-            return None
-        return None if math.isnan(low) else (low, high)
-
-    def notes(self, before: str, after: str) -> list[Note]:
-        """Say what the intervals assume, where the numbers of rows make that doubtful."""
-        notes = []
-        for member, comparison in self.compared.items():
-            of = f" of {member!r}" if member else ""
-            n = next(iter(comparison.values())).n
-            n_left_out = comparison.n_only_a + comparison.n_only_b
-            left = ", which are not all of either" if n_left_out else ""
-            notes.append(f"intervals{of} are paired by the {n:,} queries of both{left}.")
-        if self.alike:
-            notes.append(
-                f"{before} and {after} count equally many rows of each class. If these are the "
-                "same rows, the intervals are too wide: compare them with eval --versus, and "
-                "rankings with eval --compare."
-            )
-        return [Note("note", text) for text in notes]
-
-
-def _split(metric: MetricName) -> tuple[str, str]:
-    member, _, name = metric.name.rpartition("/")
-    return member, name
-
-
-def _sample(result: Any) -> Any:
-    """Return what a result says about its rows apart from the predictions; None without rows."""
-    if isinstance(result, Confusion):
-        found: Any = (result.n, np.asarray(result.support).tolist())
-    elif isinstance(result, Curve):
-        found = (result.n, result.n_pos)
-    elif isinstance(result, ClassCurves):
-        found = (result.n, [curve.n_pos for curve in result.values()])
-    elif isinstance(result, Calibration):
-        found = (result.n, str(result.mean_label))
-    elif isinstance(result, Ranking):
-        found = (result.n_queries,)
-    else:
-        found = (getattr(result, "n", 0),)
-    return found if found[0] else None
