@@ -18,4 +18,6 @@ Classes that hold others
     `grouped_rows` bring rows to them, and `sealed` and `panes` keep and merge many at once.
     `parts`: one for each part of the data, and merging many. `evidence` tests the panes of a
     `windowed` one.
+What others read of their states
+    `score_buckets` counts the scores of a `curve` or a `calibration` below fixed edges.
 """

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition, difference_of, register
+from streameval.accumulators.definition import Definition, check_alike, register
 from streameval.accumulators.pending import (
     BufferedState,
     LooseRows,
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
+AccumulatorT = TypeVar("AccumulatorT", bound="Accumulator[Any, Any]")
 
 
 class Accumulator(ABC, Generic[ConfigT, StateT]):
@@ -313,7 +314,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         from streameval.states import codec  # noqa: PLC0415 (for bytes alone)
 
         loaded = self.from_bytes(codec.from_state_dict(state_dict))
-        self._check_alike(loaded, "load")
+        check_alike(self._config, loaded._config, "load")
         self._state = loaded._state
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -336,17 +337,6 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         keywords = dict(zip(self._optional_arrays, optional, strict=True))
         return arguments(*arrays, names=self._arrays_of(self._config)[0], optional=keywords)
-
-    def _fork(self) -> Self:
-        """Make a shell with the same contents, pending rows included, to try an update on.
-
-        Its updates are visible nowhere else, whether they succeed or not. Afterwards, only one of
-        the two may be updated: the fork or, if the fork is dropped, this one.
-        """
-        made, held = type(self).__new__(type(self)), self._held
-        made._config = self._config
-        made._held = held.snapshot() if isinstance(held, BufferedState) else held
-        return made
 
     def _absorb(self, batch: StateT) -> Self:
         """Add the counts of one batch."""
@@ -411,15 +401,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
                 raise InvalidInputError(f"must be accumulators, got {type_name}", argument="others")
             classes = f"{type(self).__name__} and {type(other).__name__}"
             raise IncompatibleStateError(f"cannot merge: the class differs ({classes}).")
-        self._check_alike(other, "merge")
+        check_alike(self._config, other._config, "merge")
         return other
-
-    def _check_alike(self, other: Self, verb: str) -> None:
-        """Refuse an accumulator of the same class with other options."""
-        mine, theirs = self._config, other._config
-        if mine is not theirs and not mine == theirs:  # noqa: SIM201 - attrs answers it faster
-            option, difference = difference_of(self._config, other._config)
-            raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
 
 
 class BufferedAccumulator(Accumulator[ConfigT, StateT]):
@@ -486,6 +469,18 @@ def _defaults_of(cls: Any) -> dict[str, Any]:
     return options
 
 
+def fork(accumulator: AccumulatorT) -> AccumulatorT:
+    """Make a shell with the same contents, pending rows included, to read or to try an update on.
+
+    Its updates are visible nowhere else, whether they succeed or not. Afterwards, only one of the
+    two may be updated: the fork or, if the fork is dropped, the accumulator.
+    """
+    made, held = type(accumulator).__new__(type(accumulator)), accumulator._held
+    made._config = accumulator._config
+    made._held = held.snapshot() if isinstance(held, BufferedState) else held
+    return made
+
+
 def merged(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     """Merge one or more accumulators at once into a new one."""
     each = iter(accumulators)
@@ -504,6 +499,6 @@ def merged_of_one_class(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:
 
 def merged_alike(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:
     """Merge one or more accumulators that are known to have one class and equal options."""
-    made = accumulators[0]._fork()
+    made = fork(accumulators[0])
     made._held = made._fold(accumulators)
     return made

@@ -175,8 +175,18 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         """Copy the accumulator of all rows, whose intervals are those of independent rows."""
         return self._all_rows(self._held).copy()
 
-    def _add_missing(self, batch: Mapping[str, Any]) -> None:
-        """Count judged queries that a run lacks: their ids, weights if any, and clusters."""
+    def add_missing(self, batch: Mapping[str, Any]) -> Self:
+        """Count judged queries that are absent from the run of a `RankingAccumulator`.
+
+        Parameters
+        ----------
+        batch : mapping
+            Arrays of shape (n,): the ids as ``query``, the clusters, and ``query_weight`` if any.
+
+        Returns
+        -------
+        The accumulator itself.
+        """
         config = self._config
         groups = groups_of_clusters(config, config.by, TableBatch(batch, [*batch]), ValueCodes())
         found, inner = np.unique(groups), config.accumulator
@@ -195,7 +205,7 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
             *(Inner(Clustered, config), config.values, lengths, found.astype(np.uint64)),
             *(np.zeros_like(lengths), leaves, merged(parts)),
         )
-        self.merge(self._make(config, state))
+        return self.merge(self._make(config, state))
 
     @property
     def n_groups(self) -> int:

@@ -236,7 +236,7 @@ class Collection(
         fields = codec.decode_fields(state, parts.payload, parts.version)
         accumulators = [_decode_member(item, parts.version) for item in fields["members"].items]
         distinct = [
-            Member(type(accumulator), accumulator._config).renamed(_read_pairs(pairs))
+            Member.of(accumulator).renamed(_read_pairs(pairs))
             for accumulator, pairs in zip(accumulators, columns, strict=True)
         ]
         config = CollectionConfig.of(names=names, members=[distinct[index] for index in indices])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
 
-from streameval.accumulators.base import BufferedAccumulator
+from streameval.accumulators.base import BufferedAccumulator, fork
 from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
@@ -410,7 +410,7 @@ class ConfusionAccumulator(
         self, y_true: Array, y_pred: Array, sample_weight: Any, pieces: list[slice]
     ) -> Self:
         """Count images a few at a time, all or none: their scores are copied, pixel by pixel."""
-        counted, n_pixels = self._fork(), y_true[0].size
+        counted, n_pixels = fork(self), y_true[0].size
         of_items = weights_of_items(sample_weight, y_true.shape)
         weights = read_weights(of_items, rows=y_true.size)
         for piece in pieces:

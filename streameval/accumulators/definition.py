@@ -9,7 +9,13 @@ from weakref import WeakKeyDictionary, ref
 
 import attrs
 
-from streameval.errors import InvalidInputError, UnknownTypeError, corrupt, require
+from streameval.errors import (
+    IncompatibleStateError,
+    InvalidInputError,
+    UnknownTypeError,
+    corrupt,
+    require,
+)
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.stack import NOTHING, form_of
@@ -255,7 +261,14 @@ def _check_state_class(state: Any) -> None:
             )
 
 
-def difference_of(config: Any, other: Any) -> tuple[str, str]:
+def check_alike(config: Any, other: Any, verb: str) -> None:
+    """Refuse other options of the same class; the message names the first that differs."""
+    if config is not other and not config == other:  # noqa: SIM201 - attrs answers it faster
+        option, difference = _difference_of(config, other)
+        raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
+
+
+def _difference_of(config: Any, other: Any) -> tuple[str, str]:
     """Name the first option in which two configurations of a class differ, and say how."""
     from streameval.configs.collection import CollectionConfig  # noqa: PLC0415 (for errors alone)
     from streameval.configs.inner import OuterConfig  # noqa: PLC0415 (for errors alone)
@@ -268,7 +281,7 @@ def difference_of(config: Any, other: Any) -> tuple[str, str]:
         mine, theirs = config.accumulator, other.accumulator
         if mine.cls is not theirs.cls:
             return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
-        option, difference = difference_of(mine.options, theirs.options)
+        option, difference = _difference_of(mine.options, theirs.options)
         return "accumulator", f"differs: `{option}` {difference}"
     pairs = ((name, mine, getattr(other, name)) for name, mine in fields_of(config).items())
     option, mine, theirs = next(pair for pair in pairs if pair[1] != pair[2])
@@ -280,7 +293,7 @@ def _member_difference(mine: Any, theirs: Any) -> str:
         return f"the class differs ({mine.cls.__name__} and {theirs.cls.__name__})"
     if mine.options == theirs.options:
         return f"`columns` differs ({mine.columns} and {theirs.columns})"
-    option, difference = difference_of(mine.options, theirs.options)
+    option, difference = _difference_of(mine.options, theirs.options)
     return f"`{option}` {difference}"
 
 

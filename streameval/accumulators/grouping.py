@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Self, TypeVar
 import attrs
 import numpy as np
 
-from streameval.accumulators.base import Accumulator, merged
+from streameval.accumulators.base import Accumulator, fork, merged
 from streameval.accumulators.grouped_batches import Batch, groups_of_clusters, refuse_split_queries
 from streameval.accumulators.grouped_rows import (
     CLUSTERS,
@@ -325,16 +325,6 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _state(self, state: Any) -> None:
         self._held = Held(state, state.total)
 
-    def _changed(self, config: ConfigT, state: Any) -> Self:
-        """Make one of the same rows, with other options and the state for these."""
-        return self._make(config, attrs.evolve(state, total=self._all_rows(self._held).copy()))
-
-    def _shared(self) -> Self:
-        """Return what has been counted so far without a copy; nobody may update it."""
-        made = self.__class__.__new__(self.__class__)
-        made._config, made._held = self._config, self._held
-        return made
-
     def _everything(self, held: Held) -> Any:
         """Return the state with the pending rows counted; the caller must not change it."""
         if held.is_counted:
@@ -378,7 +368,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             return weighted.count_by(
                 lambda **columns: self._append_batch(columns, None, partial=False)
             )
-        total = self._all_rows(self._held)._fork()
+        total = fork(self._all_rows(self._held))
         held = self._held.following()
         given, keys, blank = self._labelled(given, held)
         given.count_in(total)

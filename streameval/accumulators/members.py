@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.accumulators.base import Accumulator, merged_alike
+from streameval.accumulators.base import Accumulator, fork, merged_alike
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member, canonical_name
 from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.arrays import to_host
@@ -72,10 +72,10 @@ def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
             argument="members",
             remedy="Reset it, or give a new one.",
         )
-    config = accumulator._config
-    if isinstance(config, CollectionConfig):
-        paths = (SEPARATOR.join((name, inner)) for inner in config.names)
-        return dict(zip(paths, config.members, strict=True))
+    member = Member.of(accumulator)
+    if isinstance(member.options, CollectionConfig):
+        paths = (SEPARATOR.join((name, inner)) for inner in member.options.names)
+        return dict(zip(paths, member.options.members, strict=True))
     if accumulator._depth > _MAX_DEPTH:
         given = type(accumulator).__name__
         raise InvalidInputError(
@@ -83,7 +83,7 @@ def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
             argument="members",
             remedy=f"Make a {given} of the collection.",
         )
-    return {name: Member(type(accumulator), config)}
+    return {name: member}
 
 
 def _read_columns(columns: Any, members: Mapping[Any, Any]) -> dict[str, dict[str, str]]:
@@ -161,10 +161,10 @@ class Members:
         """Count a batch in all members, or raise the error of the first that refuses it."""
         forks = []
         for name, part, accumulator in zip(self.names, parts, self.accumulators, strict=True):
-            fork = accumulator._fork()
+            tried = fork(accumulator)
             with _Naming(name):
-                batch.hand_to(fork, part)
-            forks.append(fork)
+                batch.hand_to(tried, part)
+            forks.append(tried)
         return type(self)(self.names, tuple(forks))
 
 

@@ -219,8 +219,14 @@ class Panes(FlatTable):
         }
         return attrs.evolve(self, panes=panes)
 
-    def chosen_again(self, inner: Inner) -> Self:
+    def copy(self) -> Any:
+        """Make a `Windowed` of these panes."""
+        return self.inner.cls._make(self.config, attrs.evolve(self, total=self.total.copy()))
+
+    def chosen_again(self, config: SlicedConfig) -> Self:
         """Choose the slices of every pane by other options: `FlatSlices.chosen_again`."""
+        slices = attrs.evolve(self.config.accumulator, options=config)
+        inner = attrs.evolve(self.inner, options=attrs.evolve(self.config, accumulator=slices))
         made, new = attrs.evolve(self, inner=inner), dict[int, Sealed]()
         for name, held in made.tables.items():
             parts = self.held(name)

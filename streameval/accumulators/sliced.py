@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, final
 
 import attrs
 import numpy as np
@@ -191,11 +191,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
             return False
         return key in self._config.named or key in self._everything(self._held).parts
 
-    def _with_fewer(self, max_values: int) -> Self:
-        """Make one with fewer slices, which equals counting the same rows with that option."""
-        config = attrs.evolve(self._config, max_values=max_values)
-        return self._changed(config, self._everything(self._held).chosen_again(config))
-
     def _slice(self, state: FlatSlices, value: Value) -> Any:
         found = state.parts.get(value)
         return self._config.accumulator.empty() if found is None else found.copy()
@@ -278,6 +273,12 @@ class SlicesView:
     def other(self) -> Sealed | None:
         """The rows of values without a slice; None if there are none."""
         return self._state.other
+
+    def with_fewer(self, max_values: int) -> Sliced:
+        """Make a `Sliced` of fewer slices, which equals counting the same rows with that option."""
+        config = attrs.evolve(self.config, max_values=max_values)
+        state = self._state.chosen_again(config)
+        return Sliced._make(config, attrs.evolve(state, total=self.total.copy()))
 
     @property
     def nbytes(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, final
+from typing import TYPE_CHECKING, Any, final
 
 import attrs
 import numpy as np
@@ -33,7 +33,6 @@ from streameval.exact.fixed_point import FixedPoint, total_weight, weight_by_cel
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
 
 if TYPE_CHECKING:
-    from streameval.configs.sliced import SlicedConfig
     from streameval.results.windowed import CountedPane, WindowedResult
 
 _LIMIT = 2**63
@@ -356,17 +355,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "rows": rows_of(panes),
             "parts": tuple(pane.part.copy() for pane in panes if pane.part is not None),
         }
-
-    def _with_slices(self, config: SlicedConfig) -> Self:
-        """Choose the slices of every pane again: `FlatSlices.chosen_again`."""
-        options = attrs.evolve(self._config, accumulator=Inner(self._inner.cls, config))
-        state = self._everything(self._held).chosen_again(Inner(type(self), options))
-        return self._changed(options, state)
-
-    def _with_unlabelled(self, beside: Windowed) -> Self:
-        """Add the rows without a label by slice: `Panes.with_unlabelled`."""
-        state, others = (one._everything(one._held) for one in (self, beside))
-        return self._changed(self._config, state.with_unlabelled(others))
 
     @property
     def _inner(self) -> Any:

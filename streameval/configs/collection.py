@@ -61,6 +61,11 @@ class Member:
     options: Any
     columns: ColumnPairs = ()
 
+    @classmethod
+    def of(cls, accumulator: Any) -> Self:
+        """Count what an accumulator counts, with its options."""
+        return cls(type(accumulator), accumulator._config)
+
     @cached_property
     def arrays(self) -> tuple[str, ...]:
         """The arrays that an update takes, the optional ones last."""

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 
 import attrs
 
+from streameval.accumulators.definition import check_alike
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
@@ -392,10 +393,11 @@ def _outbox_of(base: sqlite3.Connection) -> list[tuple[str, Any]]:
 
 def _counted(base: sqlite3.Connection, empty: Windowed) -> Windowed:
     """Merge the pieces of what has been counted, with the rows without a label by slice."""
-    total = merge([empty, *_pieces(base, "piece")])
+    total: Windowed = merge([empty, *_pieces(base, "piece")])
     beside = _pieces(base, "unlabelled") if _checked_version(base) == _BESIDE else []
-    whole: Windowed = total._with_unlabelled(merge(beside)) if beside else total
-    return whole
+    if beside:
+        total = total.view().with_unlabelled(merge(beside).view()).copy()
+    return total
 
 
 def _pieces(base: sqlite3.Connection, table: str) -> list[Windowed]:
@@ -597,8 +599,8 @@ class Checkpoint:
         saved = self.load(empty.copy() if is_new else None)
         with _told(self.name):
             found = _with_options(saved, config, empty) if migrate else saved
-            _check_alike(found.config, config)
-            found.windowed._check_alike(empty, "continue")
+            _check_same(found.config, config)
+            check_alike(found.windowed.view().config, empty.view().config, "continue")
         if found is not saved:
             self._rewrite(found, empty)
         return found
@@ -811,20 +813,16 @@ def _with_options(saved: Saved, config: Mapping[str, Any], empty: Windowed) -> S
         is_same = _json(saved.config) == _json({**saved.config, **may_differ})
         return saved if is_same else attrs.evolve(saved, config={**saved.config, **may_differ})
 
-    def chosen(windowed: Windowed) -> Windowed:
-        options = windowed.view().config.accumulator.options
-        return windowed._with_slices(
-            attrs.evolve(options, values=inner.options.values, max_values=inner.options.max_values)
-        )
-
+    now = inner.options
+    slices = attrs.evolve(found.options, values=now.values, max_values=now.max_values)
     return attrs.evolve(
         saved,
         config={**saved.config, **may_differ},
-        windowed=chosen(saved.windowed),
+        windowed=saved.windowed.view().chosen_again(slices).copy(),
     )
 
 
-def _check_alike(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+def _check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
     """Name the first option that has changed."""
     for name in {**before, **now}:
         old, new = _json(before.get(name)), _json(now.get(name))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Self, cast, final
 
 import attrs
 
+from streameval.accumulators.base import fork
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import CorruptStateError, InvalidInputError, StreamevalError
 from streameval.inputs.paths import Fields
@@ -464,7 +465,7 @@ class Monitor:
         if stage is None or stage.total is None:
             return self.snapshot()
         return Snapshot(
-            windowed=stage.total._shared(),
+            windowed=fork(stage.total),
             status=self._status,
             alerts=self._shown_alerts,
         )

@@ -17,7 +17,9 @@ from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.parts import merge
+from streameval.accumulators.score_buckets import score_buckets
 from streameval.accumulators.sliced import Sliced
+from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
 from streameval.inputs.durations import duration_text
 from streameval.metrics.bounded import Bounded
@@ -25,7 +27,6 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.join import COUNTERS
 from streameval.monitoring.metric_rules import read_defined
 from streameval.monitoring.rule_text import slice_text
-from streameval.monitoring.score_buckets import score_buckets
 from streameval.monitoring.status import BAD, VITALS, SliceRows, check_exported, time_number
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
@@ -461,5 +462,5 @@ def _members(part: Any) -> Iterator[tuple[list[str], Any]]:
     if not isinstance(part, Collection):
         yield [], part
         return
-    for name in part._config.names:
+    for name in Member.of(part).options.names:
         yield [name], part[name]

@@ -116,7 +116,7 @@ def group_columns(
     columns : iterable of Argument
         Those of the accumulator within.
     """
-    config = accumulator._config
+    config = Member.of(accumulator).options
     keys, found = [*key_columns(config)], list(columns)
     if isinstance(config, WindowedConfig):
         found = [with_gaps(column) for column in found]

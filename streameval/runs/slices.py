@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from streameval.accumulators.base import fork
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
@@ -143,7 +144,7 @@ class RowsByValue:
     def fork(self) -> RowsByValue:
         """Try an update on a copy; afterwards, only one of the two may be updated."""
         made = copy(self)
-        made._sliced, made._n_rows = self._sliced._fork(), self._n_rows.copy()
+        made._sliced, made._n_rows = fork(self._sliced), self._n_rows.copy()
         return made
 
     def update(self, batch: Mapping[str, Any]) -> None:
@@ -189,7 +190,7 @@ class RowsByValue:
         chosen before all rows have been seen.
         """
         if self._n_first is None:
-            self._n_first, self._sliced = number, self._sliced._with_fewer(number)
+            self._n_first, self._sliced = number, self._sliced.view().with_fewer(number)
             self._add_rows({})
 
     @property
@@ -287,7 +288,7 @@ class PartsByValue:
         changed, n_rows, empty = {}, {}, self._make()
         for value, rows in self._groups(values):
             part = self._parts.get(value)
-            changed[value] = empty.copy() if part is None else part._fork()
+            changed[value] = empty.copy() if part is None else fork(part)
             update(changed[value], rows_of(rows))
             n_rows[value] = len(rows)
         self._parts.update(changed)
@@ -297,10 +298,8 @@ class PartsByValue:
         """Add the counts of another one, which must not be updated afterwards."""
         self._check(other._parts)
         for value, part in other._parts.items():
-            if value in self._parts:
-                self._parts[value].merge(part)
-            else:
-                self._parts[value] = part._fork()
+            own = self._parts.get(value)
+            self._parts[value] = part if own is None else merge([own, part])
         self._n_rows.update(other._n_rows)
 
     @property
@@ -635,7 +634,7 @@ class RowsByColumn:
 
     def update(self, batch: Mapping[str, Any]) -> None:
         """Count each row in the slices of its values, all or nothing."""
-        total = self._total._fork()
+        total = fork(self._total)
         total.update({name: rows for name, rows in batch.items() if not name.startswith(ARGUMENT)})
         parts = {column: part.fork() for column, part in self._parts.items()}
         for part in parts.values():

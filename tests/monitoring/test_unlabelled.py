@@ -113,7 +113,7 @@ def test_panes_beside_those_of_newer_rows_have_moved_on() -> None:
     beside.update(late | {"y_true": [0], "y_pred": [0]})
     old = se.from_bytes(without_unlabelled(held))
     assert of_panes(old)[0] is None
-    assert old._with_unlabelled(beside) == held
+    assert old.view().with_unlabelled(beside.view()).copy() == held
 
 
 OPTIONS = [
@@ -139,9 +139,9 @@ def test_slices_that_are_chosen_again_are_those_counted_with_the_new_options(see
         gains or not {*new["values"]} <= {*old["values"]}
     ):
         with pytest.raises(se.IncompatibleStateError, match="`values` would need the rows"):
-            had._with_slices(options)
+            view.chosen_again(options)
         return
-    made = had._with_slices(options)
+    made = view.chosen_again(options).copy()
     assert made.to_bytes() == expected.to_bytes()
     assert made.total() == expected.total()
 

@@ -931,7 +931,7 @@ def test_missing_queries_count_in_their_clusters_as_queries_without_a_hit() -> N
     held = se.Clustered(se.RankingAccumulator(["map"]), by="user")
     held.update({**rows, "user": ["a", "a", "b", "b"]})
     missing, without_hit = held.copy(), held.copy()
-    missing._add_missing({"query": queries, "user": users})
+    missing.add_missing({"query": queries, "user": users})
     nothing = {"relevance": [0] * 4, "score": [1] * 4, "query": queries, "user": users}
     without_hit.update(nothing)
     assert missing.n_groups == without_hit.n_groups == 3
@@ -940,8 +940,8 @@ def test_missing_queries_count_in_their_clusters_as_queries_without_a_hit() -> N
     assert found.confidence("map") == expected.confidence("map")
     assert found.stderr["map"] == expected.stderr["map"]
     alone = held.copy().reset()
-    alone._add_missing({"query": queries[:1], "user": users[:1]})
-    alone._add_missing({"query": queries[1:], "user": users[1:]})
+    alone.add_missing({"query": queries[:1], "user": users[:1]})
+    alone.add_missing({"query": queries[1:], "user": users[1:]})
     assert (alone + held).to_bytes() == missing.to_bytes()
 
 

@@ -11,6 +11,7 @@ import pytest
 from offenders import each
 
 import streameval as se
+from streameval.accumulators.base import fork
 from streameval.accumulators.pending import BufferedState, RowBuffer, Rows
 
 ROWS = 40_000
@@ -137,7 +138,7 @@ def test_a_copy_does_not_see_rows_that_come_later(case: Case) -> None:
 @each("weight", [None, np.full(4, 0.5)])
 def test_rows_of_a_dropped_fork_leave_no_trace(case: Case, weight: Any) -> None:
     accumulator, expected = case.of(0, 5), case.of(0, 5)
-    accumulator._fork().update(*case.batch(5, 9), sample_weight=weight)
+    fork(accumulator).update(*case.batch(5, 9), sample_weight=weight)
     assert accumulator == expected
     accumulator.update(*case.batch(9, 13))
     assert accumulator == expected.update(*case.batch(9, 13))

@@ -157,6 +157,23 @@ def test_groups_are_read_through_their_views() -> None:
     ] == []
 
 
+def test_accumulators_are_used_by_their_verbs_and_views() -> None:
+    """The command line, monitors and runs reach into no private member of an accumulator."""
+    kinds = [getattr(se, name) for name in dir(se) if is_accumulator(name)]
+    private = {name for kind in kinds for name in dir(kind) if re.match("_[^_]", name)}
+    reaches = [
+        f"{source}:{node.lineno} has {ast.unparse(node)}"
+        for source in SOURCES
+        for node in ast.walk(tree(source))
+        if part_of(source) in {"cli", "monitoring", "runs"}
+        and isinstance(node, ast.Attribute)
+        and node.attr in private
+        and ast.unparse(node.value) != "self"
+    ]
+    assert {"_config", "_held", "_state"} < private
+    assert reaches == []
+
+
 def test_every_part_has_a_layer() -> None:
     assert {part_of(source) for source in SOURCES} <= set().union(*LAYERS)
 

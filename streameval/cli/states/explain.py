@@ -13,7 +13,7 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.states import computed, load_state
 from streameval.cli.terminal import CommandOutput
-from streameval.configs.collection import SEPARATOR
+from streameval.configs.collection import SEPARATOR, Member
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render.text import WIDTH, interval_text, number, plural, printable
@@ -111,7 +111,7 @@ def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
     """Yield each member once, with all its names."""
     shared: dict[int, list[str]] = {}
     results = collection.compute()
-    for name in collection._config.names:
+    for name in Member.of(collection).options.names:
         shared.setdefault(id(results[name]), []).append(name)
     for names in shared.values():
         yield names, collection[names[0]]
@@ -138,9 +138,9 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
 
 
 def _heading(title: str, accumulator: Any, width: int) -> list[str]:
-    accumulator_type = type(accumulator)
-    summary = accumulator_type._definition.config.SUMMARY
-    return _wrapped(f"{title}: {accumulator_type.__name__}. {summary}", width, "  ")
+    member = Member.of(accumulator)
+    text = f"{title}: {member.cls.__name__}. {member.options.SUMMARY}"
+    return _wrapped(text, width, "  ")
 
 
 def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
@@ -162,7 +162,7 @@ def _options(accumulator: Any, width: int) -> Iterator[str]:
     """Yield a line for each option, with its meaning if it is not the default."""
     options = accumulator.options
     longest = max(map(len, options))
-    declared = attrs.fields_dict(type(accumulator)._definition.config)
+    declared = attrs.fields_dict(type(Member.of(accumulator).options))
     for name, value in options.items():
         by_default = is_default(accumulator, name)
         yield f"{' ' if by_default else '*'} {name:<{longest}}  {brief(value)}"

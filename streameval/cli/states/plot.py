@@ -18,6 +18,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.states import check_output, computed, load_state, saving
 from streameval.cli.states.show import titles
 from streameval.cli.terminal import CommandOutput, Note
+from streameval.configs.collection import Member
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError
 from streameval.render.text import plural, printable, shorten
@@ -194,7 +195,7 @@ def _chosen(path: str, accumulator: Any, member: str | None) -> Any:
         if member is not None:
             raise UsageError(f"--member is for collections, and {path} holds a {held}.")
         return accumulator
-    known = accumulator._config.names
+    known = Member.of(accumulator).options.names
     if member is None:
         raise UsageError(f"{path} holds a {held}; choose a --member: {nearest('', known)}")
     if member not in known:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import re
 import shlex
@@ -524,7 +525,7 @@ def given(**options: Any) -> dict[str, Any]:
 
 def configured(options: Options, accumulator: type[Accumulator[Any, Any]]) -> dict[str, Any]:
     """Return the options that the user set, of those that an accumulator has."""
-    names = [field.name for field in attrs.fields(accumulator._definition.config)]
+    names = inspect.signature(accumulator).parameters
     chosen = given(**{name: getattr(options, name, None) for name in names})
     return chosen | ({"budget": None} if chosen.get("budget") == "none" else {})
 

@@ -457,7 +457,7 @@ def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Array], Any, Array]:
 def _count_as_rows(accumulator: Any, batch: Mapping[str, Any]) -> str:
     """Count lists of complete queries, each with its time and values, or missing ones."""
     if MISSING in batch:
-        accumulator._add_missing(batch)
+        accumulator.add_missing(batch)
         return ""
     rows, queries, query_of_row = _rows(batch)
     others = {name: batch[name][query_of_row] for name in batch if name not in (*_LISTS, "query")}

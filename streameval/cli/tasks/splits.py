@@ -51,7 +51,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
         columns += [Argument(name, (name,), Texts()) for name in options.by.columns]
     added = [column.argument for column in columns[len(arguments) :]]
     inner = plan.make()
-    taken = arguments.union(Member(type(inner), inner._config).arrays)
+    taken = arguments.union(Member.of(inner).arrays)
     for name in added:
         if name in taken or added.count(name) > 1:
             raise UsageError(f"`{name}` cannot be both evaluated and the column of --time or --by.")

@@ -7,7 +7,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.monitoring.score_buckets import score_buckets
+from streameval.accumulators.score_buckets import score_buckets
 
 BUDGETS = [4096, 65_536, None]
 
