@@ -86,18 +86,16 @@ def _outcome(
 ) -> CommandOutput:
     """Run the command that the arguments name; one that runs long may parse them again."""
     run = _command(command)
-    quiet = arguments.pop("quiet", False)
     if command == "watch":
-        return run(parse, quiet=quiet, **arguments)
-    if command in ("eval", "show"):
-        has_measures = bool(arguments.get("measures"))
-        reporting = Reporting(quiet=quiet, has_measures=has_measures, **taken(arguments, Reporting))
-        if command == "eval":
-            arguments = {"options": Options.of(reporting, **arguments)}
-        else:
-            arguments["reporting"] = reporting
+        return run(parse, **arguments)
+    has_measures = bool(arguments.get("measures"))
+    reporting = Reporting(has_measures=has_measures, **taken(arguments, Reporting))
+    if command == "eval":
+        arguments = {"options": Options.of(reporting, **arguments)}
+    elif command in ("show", "diff", "plot", "report"):
+        arguments["reporting"] = reporting
     outcome = run(**arguments)
-    return outcome.quieted() if quiet else outcome
+    return outcome.quieted() if reporting.quiet else outcome
 
 
 def _command(name: str) -> Callable[..., CommandOutput]:

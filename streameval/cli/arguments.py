@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
-from itertools import chain, pairwise
+from itertools import pairwise
 from typing import Any, NoReturn, cast
 
 import attrs
@@ -21,6 +21,7 @@ from streameval.cli.options import (
     StateOptions,
     Watching,
     Writing,
+    declared,
     tasks_text,
 )
 from streameval.cli.terminal import put
@@ -504,10 +505,8 @@ def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
 
 def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand) -> None:
     """Add the options of a command that its classes declare."""
-    declared = {
-        field.name: field.metadata["option"]
-        for field in chain.from_iterable(map(attrs.fields, command.options))
-        if "option" in field.metadata and name in field.metadata["option"].commands
+    options = {
+        dest: option for dest, option in declared(*command.options) if name in option.commands
     }
     if command.common:
         parser.usage = f"%(prog)s {command.usage} [options]"
@@ -515,12 +514,12 @@ def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand
         parser.add_argument(
             "--help-all", action=_AllHelp, nargs=0, default=argparse.SUPPRESS, help=text
         )
-        cast("_Parser", parser).rare = declared.keys() - command.common.split()
-    cast("_Parser", parser).options = declared
+        cast("_Parser", parser).rare = options.keys() - command.common.split()
+    cast("_Parser", parser).options = options
     groups: dict[str, Any] = {"": parser}
     groups |= {title: parser.add_argument_group(title) for title in GROUPS}
     rivals: dict[str, Any] = {}
-    for dest, option in declared.items():
+    for dest, option in options.items():
         group = groups[option.group]
         if option.rivals:
             if option.rivals not in rivals:

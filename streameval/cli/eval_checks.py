@@ -23,7 +23,7 @@ from streameval.cli.options import (
     option_words,
     refuse,
 )
-from streameval.cli.slices import check_gates, check_order, refuse_order
+from streameval.cli.slices import OF_ORDER, check_gates, check_order
 from streameval.cli.tasks import COMPARE_RUNS
 from streameval.cli.tasks.fields import NO_COLUMNS, check_query_columns
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
@@ -240,7 +240,7 @@ def check_by(options: Options) -> None:
     by = options.by
     if by is None:
         refuse(options, ["top"], "needs --by")
-        refuse_order(options.reporting, "needs --by.")
+        refuse(options.reporting, OF_ORDER, "needs --by")
         return
     if by.is_each:
         refuse(options, ["top"], f"cannot be used with {_words_of_each(by)}")

@@ -20,7 +20,7 @@ from streameval.cli.eval_run import CountedFiles, EvalRun, gathered_if_scattered
 from streameval.cli.gates import judge
 from streameval.cli.options import Options, Reporting, refuse
 from streameval.cli.outcome import laid_out
-from streameval.cli.slices import refuse_order, slice_entries, slice_name, slice_names
+from streameval.cli.slices import OF_ORDER, slice_entries, slice_name, slice_names
 from streameval.cli.tasks import COMPARE_RUNS
 from streameval.cli.tasks.fields import check_one_column
 from streameval.cli.terminal import CommandOutput, Note
@@ -61,9 +61,8 @@ def systems_of(options: Options) -> dict[str, Options]:
     reporting, asked = options.reporting, "--compare" if options.compare else "--versus"
     for name, why in _NOT_COMPARED.items():
         refuse(options, [name], f"cannot be used with {asked}: {why}")
-    if reporting.metrics:
-        raise UsageError(f"--metrics cannot be used with {asked}: --measures chooses.")
-    refuse_order(reporting, f"cannot be used with {asked}.")
+    refuse(reporting, ["metrics"], f"cannot be used with {asked}: --measures chooses")
+    refuse(reporting, OF_ORDER, f"cannot be used with {asked}")
     for gate in reporting.gates:
         if gate.over:
             raise UsageError(f"{gate.text!r} compares slices, and gates of {asked} do not.")

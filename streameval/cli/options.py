@@ -9,6 +9,7 @@ name of an option is that of its field, and the type of the field says what read
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args, get_origin
 
@@ -105,8 +106,7 @@ def option_text(name: str) -> str:
     >>> option_text("top_k"), option_text("count_missing")
     ('--top-k', '--no-count-missing')
     """
-    negated = "no_" if name == "count_missing" else ""
-    return f"--{negated}{name}".replace("_", "-")
+    return _OPTIONS[name]
 
 
 def _configuration(task: str) -> Any:
@@ -169,7 +169,7 @@ def _read_by_type(field: Any) -> Any:
     is_repeated = get_origin(kind) is tuple
     settings = _settings(get_args(kind)[0] if is_repeated else kind)
     settings |= {"action": "append"} if is_repeated else {}
-    names = option.names or (option_text(field.name),)
+    names = option.names or (f"--{field.name.replace('_', '-')}",)
     option = attrs.evolve(option, names=names, settings={**settings, **option.settings})
     is_listed = is_repeated or option.settings.get("nargs") == "+"
     return field.evolve(
@@ -649,10 +649,17 @@ class Writing:
     )
 
 
-def taken(arguments: dict[str, Any], declared: type) -> dict[str, Any]:
+def declared(*classes: type) -> list[tuple[str, Option]]:
+    """List the options that classes declare, by name."""
+    fields: Iterable[Any] = chain.from_iterable(map(attrs.fields, classes))
+    return [
+        (field.name, field.metadata["option"]) for field in fields if "option" in field.metadata
+    ]
+
+
+def taken(arguments: dict[str, Any], cls: type) -> dict[str, Any]:
     """Take the arguments out that a class declares."""
-    names = {field.name for field in attrs.fields(declared)} & arguments.keys()
-    return {name: arguments.pop(name) for name in names}
+    return {name: arguments.pop(name) for name, _ in declared(cls) if name in arguments}
 
 
 def refuse(options: Any, names: Iterable[str], why: str) -> None:
@@ -685,21 +692,14 @@ def error_text(error: StreamevalError) -> str:
     return error.told(option_words) if is_of_input else str(error)
 
 
-_FIELDS = attrs.fields(Options)
-
-OPTIONS_OF_TASKS = {
-    field.name: field.metadata["option"].tasks
-    for field in _FIELDS
-    if "option" in field.metadata and field.metadata["option"].tasks
-}
+OPTIONS_OF_TASKS = {name: option.tasks for name, option in declared(Options) if option.tasks}
 """The options that some tasks take and others do not, with the tasks that do."""
 
 _OPTIONS = {
-    **{field.name: option_text(field.name) for field in (*_FIELDS, *attrs.fields(Watching))},
+    **{name: option.names[-1] for name, option in declared(Reporting, Options, Watching)},
     "address": "--serve",
     "kind": "--kind",
     "columns": "--value",
-    "min_n": "--min-n",
     "at_least": "--evidence",
     "at_most": "--evidence",
 }

@@ -10,6 +10,7 @@ import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import Gate
+from streameval.cli.options import Reporting, refuse
 from streameval.cli.slices import Arrangement, arranged, judged, slice_entries, slice_sheet
 from streameval.cli.terminal import CommandOutput, Drawn, Note, painter, width_of
 from streameval.metrics.table import Reading
@@ -20,7 +21,6 @@ from streameval.results.names import MetricName
 from streameval.results.result import Result
 
 if TYPE_CHECKING:
-    from streameval.cli.options import Reporting
     from streameval.results.evidence import Evidence
     from streameval.results.windowed import WindowedResult
     from streameval.runs.slices import Slices
@@ -40,9 +40,8 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
         If a metric has no evidence that stays valid.
     """
     limits, promise = reporting.limits, reporting.false_alarms
-    if promise is not None and not limits:
-        raise UsageError("--false-alarms needs --evidence.")
     if not limits:
+        refuse(reporting, ["false_alarms"], "needs --evidence")
         return ()
     from streameval.accumulators.evidence import evidence  # noqa: PLC0415 (rarely asked for)
     from streameval.accumulators.windowed import Windowed  # noqa: PLC0415
@@ -53,8 +52,7 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
         evidence(
             accumulator,
             str(limit.metric),
-            at_least=limit.bound.number if limit.bound.sign == ">=" else None,
-            at_most=limit.bound.number if limit.bound.sign == "<=" else None,
+            **{"at_least" if limit.bound.sign == ">=" else "at_most": limit.bound.number},
             false_alarms=_DEFAULT_PROMISE if promise is None else promise,
             n_series=len(limits),
         )

@@ -98,6 +98,8 @@ def slice_names(slices: Slices, values: Iterable[Any]) -> str:
 
 
 _WORST_OF_EACH = 3
+OF_ORDER = ("sort", "worst", "min_n")
+"""The options that choose and order slices."""
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -117,13 +119,6 @@ class Arrangement:
     slices: Slices
     remark: str = ""
     entries: dict[str, Any] = attrs.field(factory=dict)
-
-
-def refuse_order(reporting: Reporting, why: str) -> None:
-    """Raise UsageError if an option about the order of slices was given."""
-    for option in ("sort", "worst", "min_n"):
-        if getattr(reporting, option) is not None:
-            raise UsageError(f"--{option.replace('_', '-')} {why}")
 
 
 def check_order(result: Result, reporting: Reporting, *, is_each: bool = False) -> None:

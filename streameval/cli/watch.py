@@ -88,26 +88,23 @@ _OF_MONITOR = [field.name for field in _FIELDS if field.name in signature(Monito
 _RELOADED = ("alerts", "false_alarms", "on_alert", "title")
 
 
-def watch(
-    parse: Callable[[], argparse.Namespace], *, quiet: bool, **arguments: Any
-) -> CommandOutput:
+def watch(parse: Callable[[], argparse.Namespace], **arguments: Any) -> CommandOutput:
     """Follow files until a signal, or count the existing rows and end.
 
     Parameters
     ----------
     parse : callable
         Parses the command line and the file of configuration again.
-    quiet : bool
     **arguments
-        The other arguments.
+        What it has parsed.
 
     Raises
     ------
     StreamevalError
         For the reasons that `exit_code` distinguishes.
     """
-    reload = _Reload(parse, {"quiet": quiet, **arguments})
-    options, watching, reporting = _read(quiet=quiet, **arguments)
+    reload = _Reload(parse, arguments)
+    options, watching, reporting = _read(**arguments)
     if not options.files:
         raise UsageError("watch needs FILE, or files in what --config names.")
     if watching.init:
@@ -141,7 +138,7 @@ def watch(
         "a rehearsal: nothing was written or sent.",
     ]
     notes = (*outcome.notes, *(Note("note", text) for text in texts))
-    return outcome if quiet else attrs.evolve(outcome, notes=notes)
+    return outcome if reporting.quiet else attrs.evolve(outcome, notes=notes)
 
 
 def _work(options: Options, watching: Watching) -> str:
@@ -160,9 +157,9 @@ def _work(options: Options, watching: Watching) -> str:
     return f"{', '.join(parts[:-1])}, and {parts[-1]}"
 
 
-def _read(*, quiet: bool, **arguments: Any) -> tuple[Options, Watching, Reporting]:
+def _read(**arguments: Any) -> tuple[Options, Watching, Reporting]:
     watching = Watching(**taken(arguments, Watching))
-    reporting = Reporting(quiet=quiet, **taken(arguments, Reporting))
+    reporting = Reporting(**taken(arguments, Reporting))
     options = Options.of(reporting, **{"files": (), "max_bad": _MAX_BAD, **arguments})
     return options, watching, reporting
 
@@ -206,7 +203,7 @@ class _Reload:
 
     def _watching(self) -> Watching:
         """Read the options anew, and refuse what only a start may change."""
-        arguments = {"quiet": False, **vars(self._parse())}
+        arguments = vars(self._parse())
         del arguments["command"]
         now = _without_reloaded(arguments)
         options, watching, _ = _read(**arguments)

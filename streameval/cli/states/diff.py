@@ -15,6 +15,7 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import Worsening, decide
+from streameval.cli.options import Reporting
 from streameval.cli.outcome import laid_out
 from streameval.cli.states import computed, load_state
 from streameval.cli.states.explain import brief, every_option
@@ -107,12 +108,8 @@ class _Side:
 def diff(
     before: str,
     after: Sequence[str],
+    reporting: Reporting,
     *,
-    metrics: Sequence[MetricName] = (),
-    conditions: Sequence[Worsening] = (),
-    level: float = 0.95,
-    json: bool = False,
-    markdown: bool = False,
     window: str | int | None = None,
     ends: Sequence[str] = (),
 ) -> CommandOutput:
@@ -129,12 +126,13 @@ def diff(
     """
     if len(after) >= _MAX_SIDES:
         raise UsageError(f"diff compares at most {_MAX_SIDES} states, got {len(after) + 1}.")
+    metrics, conditions, level = reporting.metrics, reporting.conditions, reporting.level
     named = chosen_windows([before, *after], window, ends)
     sides = [_Side.of(name, held, level, some=bool(metrics)) for name, held in named]
     a, *others = sides
     for b in others:
         _check_types(a, b)
-    chosen = tuple(metrics) or _shared(sides)
+    chosen = metrics or _shared(sides)
     for metric in (*metrics, *(condition.metric for condition in conditions)):
         for side in sides:
             side.check(metric)
@@ -158,7 +156,7 @@ def diff(
         b.path: [*_about(a, b, all_metrics=not metrics), *_about_rows(a, b, pairs[b.path])]
         for b in others
     }
-    if json:
+    if reporting.json:
         text = "".join(
             json_line(
                 _entries(a, b, {name: row[index] for name, row in changes.items()}, level)
@@ -168,11 +166,13 @@ def diff(
         )
     else:
         sizes = [(side.path, size_text(side.accumulator)) for side in sides]
-        text = laid_out(change_sheet(sizes, changes, level), is_markdown=markdown)
+        text = laid_out(change_sheet(sizes, changes, level), is_markdown=reporting.markdown)
     said = dict.fromkeys(note for of_one in notes.values() for note in of_one)
     passed = all(verdict.category == "passed" for verdict in verdicts)
     code = OK if passed else GATE_FAILED
-    return CommandOutput(text, (*said, *verdicts), code, is_data=json or markdown)
+    return CommandOutput(
+        text, (*said, *verdicts), code, is_data=reporting.json or reporting.markdown
+    )
 
 
 def _verdicts(

@@ -15,6 +15,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.persistence import replace_file
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
+from streameval.cli.options import Reporting
 from streameval.cli.states import check_output, computed, load_state, saving
 from streameval.cli.states.show import titles
 from streameval.cli.terminal import CommandOutput, Note
@@ -41,11 +42,10 @@ _LONGEST_LABEL = 40
 def plot(
     states: Sequence[str],
     output: str,
+    reporting: Reporting,
     kind: str | None = None,
     member: str | None = None,
-    metrics: Sequence[MetricName] = (),
     window: str | int | None = None,
-    level: float = 0.95,
 ) -> CommandOutput:
     """Draw what states hold, several of them in one picture.
 
@@ -57,14 +57,14 @@ def plot(
     """
     if Path(output).suffix.lower() not in _FORMATS:
         raise UsageError(f"-o {output}: the name must end in .png, .svg or .pdf.")
-    if len(metrics) > 1:
-        raise UsageError(f"--metrics takes one metric here, got {len(metrics)}.")
-    metric = metrics[0] if metrics else None
+    if len(reporting.metrics) > 1:
+        raise UsageError(f"--metrics takes one metric here, got {len(reporting.metrics)}.")
+    metric = next(iter(reporting.metrics), None)
     check_output(output, states)
     held = load_state(states[0])
     if isinstance(held, Windowed):
         _check_alone(states, kind, member)
-        draw, subject = _over_time(held, metric, window, level)
+        draw, subject = _over_time(held, metric, window, reporting.level)
         subject, size = f"{subject} of {states[0]}", ""
     else:
         _check_timeless(states[0], type(held).__name__, metric, window)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
@@ -12,8 +12,9 @@ from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
+from streameval.cli.options import Reporting, refuse
 from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
-from streameval.cli.slices import refuse_order
+from streameval.cli.slices import OF_ORDER
 from streameval.cli.states import (
     check_distinct,
     check_output,
@@ -30,17 +31,13 @@ from streameval.render.blocks import Confusions
 from streameval.render.text import plural, printable
 from streameval.reports import html_report
 from streameval.results.collection import line_sheet
-from streameval.results.names import MetricName
-
-if TYPE_CHECKING:
-    from streameval.cli.options import Reporting
 
 
 def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     """Report what states hold; states of the same type have a line each."""
     found = {path: _findings(path, reporting) for path in dict.fromkeys(states_of(states))}
     if len(found) > 1 and not reporting.json:
-        refuse_order(attrs.evolve(reporting, min_n=None), "orders the slices of one state.")
+        refuse(reporting, ["sort", "worst"], "orders the slices of one state")
     outcomes = {path: reported(one, reporting) for path, one in found.items()}
     first = next(iter(outcomes.values()))
     if len(found) == 1:
@@ -74,7 +71,7 @@ def _findings(path: str, reporting: Reporting) -> Findings:
     accumulator = load_state(path)
     result, slices, windows = split_up(accumulator)
     if slices is None:
-        refuse_order(reporting, f"needs slices, and {path} has none.")
+        refuse(reporting, OF_ORDER, f"needs slices, and {path} has none")
     return Findings(
         result=checked(result),
         slices=slices,
@@ -92,11 +89,9 @@ def _of(path: str, note: Note) -> Note:
 def report(
     states: Sequence[str],
     output: str,
-    *,
+    reporting: Reporting,
     title: str | None = None,
-    level: float = 0.95,
     confusions: Confusions = "count",
-    metrics: Sequence[MetricName] = (),
 ) -> CommandOutput:
     """Lay out what states hold, side by side.
 
@@ -111,6 +106,7 @@ def report(
     check_output(output, files)
     check_distinct(files)
     held = {title: _held(path) for title, path in titles(list(states)).items()}
+    level, metrics = reporting.level, reporting.metrics
     page = html_report(held, title=title, level=level, confusions=confusions, metrics=metrics)
     with saving(output, "report"):
         replace_file(output, page.encode())

@@ -95,14 +95,9 @@ def _predictions(options: Options, rows: Sequence[RawRow]) -> tuple[tuple[str, .
 
 def _check_options(options: Options, layout: fields.TaskColumns) -> None:
     """Refuse options that would be ignored."""
-    of_scores = {
-        "--threshold": options.threshold,
-        "--scores": options.scores,
-        "--top-k": options.top_k,
-    }
-    option = next((name for name, value in of_scores.items() if value is not None), None)
-    if not layout.of_scores and option is not None:
-        raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
+    if not layout.of_scores:
+        why = f"is for scores, and `{layout.prediction[0]}` holds labels"
+        refuse(options, ["threshold", "scores", "top_k"], why)
     if not layout.multilabel:
         fields.check_one_column(
             options, "y_true", "y_pred", unless=", unless --multilabel is given"

@@ -326,12 +326,9 @@ def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[RawRow]) ->
 
 def _check_ids(options: Options, names: Mapping[str, str]) -> None:
     """Raise UsageError if queries must be distinguished but have no names."""
-    for option in ("per_query", "track_queries"):
-        if getattr(options, option) and "query" not in names:
-            raise UsageError(
-                f"--{option.replace('_', '-')} needs the queries: a column `query`, or the one "
-                "that --query names."
-            )
+    if "query" not in names:
+        why = "needs the queries: a column `query`, or the one that --query names"
+        refuse(options, ["per_query", "track_queries"], why)
 
 
 def _column(
