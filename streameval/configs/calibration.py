@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import attrs
 
@@ -39,19 +39,17 @@ class CalibrationConfig(OfScores):
     SUMMARY = "Measure the quality and the calibration of probabilities, batch by batch."
     counts_items = True
 
-    bins: int = option(
+    bins: Annotated[int, number_of_bins] = option(
         "How many bins of equal width predictions fall into for ece and "
         "reliability_curve: [i / bins, (i + 1) / bins), the last one closed; at most 2**16, "
         "fewer with many classes, since bins and classes together must leave a state below "
         "16 MiB (some 55,000).",
-        number_of_bins,
         default=15,
         help="the number of bins for probabilities",
     )
-    classes: ClassSet | None = option(
+    classes: Annotated[ClassSet | None, classes_of_scores] = option(
         "For K classes, each with a probability: K stands for the labels 0..K-1, a "
         "sequence lists the labels (integers or strings) in the order of the columns",
-        classes_of_scores,
         default=None,
     )
     intervals: bool = option(

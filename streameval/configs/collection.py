@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import attrs
 
@@ -24,6 +24,10 @@ def canonical_name(value: Any, *, name: str) -> str:
     if not isinstance(value, str) or not value:
         raise InvalidInputError(f"must have names that are texts, got {value!r}", argument=name)
     return str(canonical_label(value, name=name))
+
+
+Name = Annotated[str, canonical_name]
+"""The type of an option that is the name of a column."""
 
 
 @attrs.frozen

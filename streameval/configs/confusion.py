@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import cached_property, partial
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import attrs
 
@@ -70,10 +70,9 @@ class ConfusionConfig(Config):
         default=False,
         help="labels are lists of 0 and 1, one for each class",
     )
-    threshold: float | tuple[float, ...] = option(
+    threshold: Annotated[float | tuple[float, ...], _thresholds] = option(
         "A score of at least this is a positive prediction, for two classes and multilabel; "
         "for multilabel, it may be one for each label.",
-        _thresholds,
         default=0.5,
         help="a score of at least T is positive",
     )
@@ -86,7 +85,9 @@ class ConfusionConfig(Config):
     pos_label: Label | None = option(
         "The positive one of two classes: by default 1, or the second of two listed.", default=None
     )
-    from_scores: bool | None = option("Whether y_pred holds scores.", optional_flag, default=None)
+    from_scores: Annotated[bool | None, optional_flag] = option(
+        "Whether y_pred holds scores.", default=None
+    )
     top_k: PositiveInt = option(
         "Among how many of the best scores the true class must be for top_k_accuracy.",
         default=1,
@@ -98,11 +99,10 @@ class ConfusionConfig(Config):
         "Whether macro means keep classes that occur in neither truth nor prediction, as zeros.",
         default=False,
     )
-    measures: tuple[str, ...] = option(
+    measures: Annotated[tuple[str, ...], partial(chosen_names, known=MEASURES)] = option(
         'Additional counts to keep: "samples", for means over examples with '
         'average="samples" (multilabel); "top_k", for precision, recall and F of the best '
         'top_k scores. The name of such a metric asks for it too, as in "recall[samples]".',
-        partial(chosen_names, known=MEASURES),
         default=(),
         is_omitted=True,
     )

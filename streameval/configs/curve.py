@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property, partial
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import attrs
 
@@ -53,9 +53,8 @@ class CurveConfig(OfScores):
 
     SUMMARY = "Keep a curve of scores against truth in bounded memory, batch by batch."
 
-    budget: int | None = option(
+    budget: Annotated[int | None, _budget] = option(
         "The number of bins kept for each curve; None keeps every distinct score.",
-        _budget,
         default="auto",
     )
     scores: Scale = option("Whether scores lie in [0, 1].", default="probability")
@@ -67,9 +66,8 @@ class CurveConfig(OfScores):
     multilabel: bool = option(
         "Whether each of the classes is present or absent independently.", default=False
     )
-    pos_label: Label | None = option(
+    pos_label: Annotated[Label | None, partial(optional_label, classes=None)] = option(
         "The positive one of any two labels; by default they are 0 and 1.",
-        partial(optional_label, classes=None),
         default=None,
     )
     nan: Literal["raise", "skip"] = option(
@@ -81,10 +79,9 @@ class CurveConfig(OfScores):
         default=None,
         is_omitted=True,
     )
-    measures: tuple[str, ...] = option(
+    measures: Annotated[tuple[str, ...], partial(chosen_names, known=CURVE_MEASURES)] = option(
         'Additional curves to keep: "roc_auc_ovo", or "one_vs_one", of at most 64 classes a curve '
         "of each against each other one. It takes K (K - 1) more curves, each of the budget.",
-        partial(chosen_names, known=CURVE_MEASURES),
         default=(),
         is_omitted=True,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast, get_type_hints
 
 from streameval.errors import InvalidInputError
@@ -95,11 +95,13 @@ def unknown_name(given: Any, known: Iterable[str], *, name: str) -> InvalidInput
     return InvalidInputError(f"has no {given!r}: {hint}", argument=name)
 
 
-def check_distinct(names: Sequence[str], *, name: str) -> None:
-    """Raise InvalidInputError if a name occurs twice."""
-    twice = next((one for index, one in enumerate(names) if one in names[:index]), None)
-    if twice is not None:
-        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument=name)
+def check_distinct(values: Sequence[Hashable], *, name: str) -> None:
+    """Raise InvalidInputError if a value occurs twice."""
+    seen: set[Hashable] = set()
+    for value in values:
+        if value in seen:
+            raise InvalidInputError(f"must be distinct, got {value!r} twice", argument=name)
+        seen.add(value)
 
 
 def number_text(value: float) -> str:

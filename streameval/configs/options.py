@@ -1,7 +1,8 @@
 """Declarations of options, and checks of single ones.
 
-A check gives the canonical value, or names the option in an error. The type of an option is its
-check where it is a truth value, one of a few words, or annotated with a check.
+A check gives the canonical value, or names the option in an error. The type of an option says what
+checks it: a truth value, one of a few words, or what it is annotated with. Options that depend on
+others are checked in `completed`.
 """
 
 from __future__ import annotations
@@ -41,7 +42,6 @@ from streameval.inputs.classes import (
 
 def option(
     text: str,
-    read: Callable[..., Any] | None = None,
     *,
     default: Any = attrs.NOTHING,
     is_omitted: bool = False,
@@ -53,9 +53,6 @@ def option(
     ----------
     text : str
         What it means, as in the docstring of the accumulator.
-    read : callable, optional
-        Checks a value, given its name, where the type does not; options that depend on others are
-        checked in `completed`.
     default : object
         The default, as the constructor has it too.
     is_omitted : bool
@@ -63,14 +60,14 @@ def option(
     help : str
         What it does on the command line, if that is not the first sentence of its meaning.
     """
-    metadata = {"text": text, "read": read, "omit_default": is_omitted, "help": help}
+    metadata = {"text": text, "omit_default": is_omitted, "help": help}
     return attrs.field(default=default, metadata=metadata)
 
 
 def option_of(config: Any, name: str) -> Any:
-    """Declare an option as another configuration has it, which checks it, too."""
+    """Declare an option as another configuration has it."""
     declared = attrs.fields_dict(config)[name]
-    return option(declared.metadata["text"], unchecked, default=declared.default)
+    return option(declared.metadata["text"], default=declared.default)
 
 
 def help_of(config: Any, name: str) -> str:
@@ -163,8 +160,7 @@ def checks(config: Any) -> tuple[tuple[str, Callable[..., Any] | None, Any], ...
     """List the options of a configuration: name, check and default."""
     types = get_type_hints(config, include_extras=True)
     return tuple(
-        (field.name, field.metadata["read"] or check_of(types[field.name]), field.default)
-        for field in attrs.fields(config)
+        (field.name, check_of(types[field.name]), field.default) for field in attrs.fields(config)
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import attrs
 
@@ -42,6 +42,7 @@ MAX_MODELS = 64
 """The max number of models that are compared in pairs."""
 
 _BUDGET = 65_536
+_measures = partial(chosen_names, known=dict.fromkeys((*PAIRED_MEASURES, *ERRORS, *VALUES), ()))
 _ARRAYS = ("y_true", "sample_weight")
 _OF_CLASSES = ("multilabel", "threshold", "scores", "pos_label", "from_scores", "ignore_label")
 
@@ -63,24 +64,24 @@ class PairedConfig(Config):
         "or closer, so that McNemar's test is the sign test.",
         default=2,
     )
-    multilabel: bool = option(
+    multilabel: Annotated[bool, unchecked] = option(
         "Whether each of the classes is present or absent on its own; a row is right if all are.",
-        unchecked,
         default=False,
     )
     threshold: float | tuple[float, ...] = option_of(ConfusionConfig, "threshold")
-    scores: Scale | None = option_of(ConfusionConfig, "scores")
+    scores: Annotated[Scale | None, unchecked] = option_of(ConfusionConfig, "scores")
     pos_label: Label | None = option_of(ConfusionConfig, "pos_label")
-    from_scores: bool | None = option("Whether predictions are scores.", unchecked, default=None)
+    from_scores: Annotated[bool | None, unchecked] = option(
+        "Whether predictions are scores.", default=None
+    )
     ignore_label: Label | None = option_of(ConfusionConfig, "ignore_label")
-    measures: tuple[str, ...] = option(
+    measures: Annotated[tuple[str, ...], _measures] = option(
         "What else to compare. Of decisions between at most 64 listed classes: "
         '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
         '"matthews_corrcoef" and "cohen_kappa"; of the scores of two classes: "roc_auc", and '
         'of probabilities "log_loss" and "brier". Of predicted numbers: "mse" and "mae". Of '
         'values without a truth, such as latencies or marks of a judge, with classes=None: "loss", '
         'where lower ones are better, or "score", where higher ones are.',
-        partial(chosen_names, known=dict.fromkeys((*PAIRED_MEASURES, *ERRORS, *VALUES), ())),
         default=(),
         is_omitted=True,
     )

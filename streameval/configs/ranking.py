@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import attrs
 
@@ -98,13 +98,12 @@ class RankingConfig(Config):
     SUMMARY = "Measure rankings of documents, query by query, and keep the sums."
 
     measures: tuple[str, ...] = option(measures_text(), default=DEFAULT_MEASURES)
-    relevance_level: float = option(
-        "A document is relevant from this relevance on.", finite_number, default=1.0
+    relevance_level: Annotated[float, finite_number] = option(
+        "A document is relevant from this relevance on.", default=1.0
     )
-    gain: Gain = option(
+    gain: Annotated[Gain, canonical_gain] = option(
         "What a relevance is worth in NDCG and DCG: itself, 2**relevance - 1, or what "
         "the mapping gives for it.",
-        canonical_gain,
         default="linear",
         help="what a relevance is worth: linear, exp2, or a gain for each, 1=1,2=3",
     )

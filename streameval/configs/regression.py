@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 from numbers import Integral
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import attrs
 
@@ -27,10 +27,8 @@ MAX_OUTPUTS = 1024
 """The max number of outputs: a batch is summed output by output, and 16 MiB hold all sums."""
 
 
-def _outputs(value: Any, *, name: str) -> int | tuple[str, ...] | None:
+def _outputs(value: Any, *, name: str) -> int | tuple[str, ...]:
     """Accept a number of outputs, or their names."""
-    if value is None:
-        return None
     if isinstance(value, Integral) or not isinstance(value, Iterable):
         return positive_integer(value, name=name)
     names = as_names(value, name=name)
@@ -56,11 +54,10 @@ class RegressionConfig(Config):
 
     SUMMARY = "Sum the errors of predicted numbers, batch by batch, exactly."
 
-    measures: tuple[str, ...] = option(
+    measures: Annotated[tuple[str, ...], canonical_error_measures] = option(
         'Metrics that need more than the sums that are always kept, such as "mape" '
         'or "huber(delta=1)"; Regression lists them all. With other measures accumulators do '
         "not merge.",
-        canonical_error_measures,
         default=(),
         is_omitted=True,
     )
@@ -76,11 +73,10 @@ class RegressionConfig(Config):
         default=False,
         is_omitted=True,
     )
-    outputs: int | tuple[str, ...] | None = option(
+    outputs: Annotated[int | tuple[str, ...], _outputs] | None = option(
         "The number of numbers that each row predicts, at most 1,024, or a name for "
         "each: arrays have shape (n, outputs), and compute returns the errors of each output "
         "and their averages.",
-        _outputs,
         default=None,
         is_omitted=True,
         help="the names of the outputs if each row predicts several numbers",

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.collection import canonical_name
+from streameval.configs.collection import Name, canonical_name
 from streameval.configs.inner import Inner, OuterConfig
+from streameval.configs.names import check_distinct
 from streameval.configs.options import Arrays, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, Words, canonical_value, rank_of
@@ -64,12 +65,12 @@ class SlicedConfig(OuterConfig):
     SUMMARY = "Count each value of a column separately: a metric for each country, or model."
 
     accumulator: Inner = option("What counts each slice.")
-    column: tuple[str, ...] = option("The column that holds the values.", _read_columns)
+    column: Annotated[tuple[str, ...], _read_columns] = option("The column that holds the values.")
     values: tuple[Value, ...] = option(
         "The values that always have a slice, even without rows, in this order.", default=()
     )
-    max_values: int = option(
-        "How many values have a slice, the named ones included.", _limit, default=100
+    max_values: Annotated[int, _limit] = option(
+        "How many values have a slice, the named ones included.", default=100
     )
 
     @classmethod
@@ -116,11 +117,7 @@ def _read_values(values: Any, columns: tuple[str, ...]) -> tuple[Value, ...]:
             f"must be a sequence of values, whose order counts, got {values!r}", argument="values"
         )
     named = tuple(read_value(value, columns, name="values") for value in values)
-    seen: set[Value] = set()
-    for value in named:
-        if value in seen:
-            raise InvalidInputError(f"must be distinct, got {value!r} twice", argument="values")
-        seen.add(value)
+    check_distinct(named, name="values")
     items = (item for value in named for item in (value if isinstance(value, tuple) else (value,)))
     characters = sum(len(item) for item in items if isinstance(item, str))
     if characters > _MAX_CHARACTERS:
@@ -162,10 +159,10 @@ class ClusteredConfig(OuterConfig):
 
     SUMMARY = "Count rows that depend on each other: intervals for clusters, such as users."
 
-    accumulator: Inner = option("What counts the rows.", _read_accumulator)
-    by: str = option("The column that says which cluster a row belongs to.", canonical_name)
-    groups: int = option(
-        "The number of groups that clusters are hashed into.", _read_groups, default=64
+    accumulator: Annotated[Inner, _read_accumulator] = option("What counts the rows.")
+    by: Name = option("The column that says which cluster a row belongs to.")
+    groups: Annotated[int, _read_groups] = option(
+        "The number of groups that clusters are hashed into.", default=64
     )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import attrs
 
@@ -26,10 +26,8 @@ USUAL_BUDGET = 65_536
 MAX_COLUMNS = 1024
 
 
-def _columns(value: Any, *, name: str) -> tuple[str, ...] | None:
-    """Accept None, or the names of columns."""
-    if value is None:
-        return None
+def _columns(value: Any, *, name: str) -> tuple[str, ...]:
+    """Accept the names of columns."""
     names = as_names(value, name=name)
     for one in names:
         if not isinstance(one, str) or not one or one == "sample_weight" or SEPARATOR in one:
@@ -61,17 +59,15 @@ class MeanConfig(Config):
     counts_items = True
     """Whether `n` counts each item of a row of more dimensions."""
 
-    columns: tuple[str, ...] | None = option(
+    columns: Annotated[tuple[str, ...], _columns] | None = option(
         "The names of several values that each row has, such as loss and latency, which a batch "
         "holds as columns; by default a row has one value.",
-        _columns,
         default=None,
         is_omitted=True,
     )
-    quantiles: tuple[float, ...] = option(
+    quantiles: Annotated[tuple[float, ...], _quantiles] = option(
         "The quantiles to report, such as 0.5 and 0.99. With one or more, bins of the values are "
         "kept, from which any quantile can be read.",
-        _quantiles,
         default=(),
         is_omitted=True,
     )
@@ -158,10 +154,9 @@ class PreferencesConfig(Config):
 
     SUMMARY = "Count which of two models was preferred, batch by batch."
 
-    models: ClassSet = option(
+    models: Annotated[ClassSet, _models] = option(
         "The names of the models, integers or strings, as a sequence; a mapping gives them display "
         "names, and a number K stands for 0..K-1.",
-        _models,
     )
 
     @cached_property

@@ -6,12 +6,12 @@ import math
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 import attrs
 
 from streameval.configs import Unit
-from streameval.configs.collection import canonical_name
+from streameval.configs.collection import Name
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.configs.options import option
 from streameval.errors import InvalidInputError
@@ -60,12 +60,11 @@ class WindowedConfig(OuterConfig):
     SUMMARY = "Count each pane of event time separately: a metric over time, and of any window."
 
     accumulator: Inner = option("What counts each pane.")
-    pane: Length = option(
+    pane: Annotated[Length, _read_pane] = option(
         "The width of the finest panes.",
-        _read_pane,
         help="the width of panes: 30s, 5m, 1h, 7d, or a number of steps",
     )
-    time: str = option("The column of the times.", canonical_name, default="time")
+    time: Name = option("The column of the times.", default="time")
     keep: Length | None = option(
         "How long panes are kept.", default=None, help="how long panes are kept, default forever"
     )

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import attrs
 
-from streameval.configs.options import PositiveInt, flag, option, positive_integer
+from streameval.configs.options import PositiveInt, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.durations import read_offset
 
@@ -38,10 +38,6 @@ def checked_path(value: Any, *, name: str) -> Any:
     return value
 
 
-def _path_or_none(value: Any, *, name: str) -> Any:
-    return None if value is None else checked_path(value, name=name)
-
-
 def _read_size(value: Any, *, name: str) -> int:
     number = positive_integer(value, name=name)
     if number > _LARGEST_READ:
@@ -49,22 +45,22 @@ def _read_size(value: Any, *, name: str) -> int:
     return number
 
 
-def _shard(value: Any, *, name: str) -> str | None:
+def _shard(value: Any, *, name: str) -> str:
     """Accept text such as ``"1/4"``, the first of four."""
     match = _SHARD.fullmatch(value) if isinstance(value, str) else None
-    number, count = map(int, match.groups()) if match is not None else (0, 0)
-    if value is not None and not 1 <= number <= count:
+    if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise InvalidInputError(
             f'must be like "1/4", the first of four, got {value!r}', argument=name
         )
-    return None if match is None else match[0]
+    return match[0]
 
 
-def _seconds(value: Any, *, name: str) -> float | None:
-    return None if value is None else read_offset(value, name=name) / 1e6
+def _seconds(value: Any, *, name: str) -> float:
+    return read_offset(value, name=name) / 1e6
 
 
 _Column = Annotated[str, _column]
+_Seconds = Annotated[Any, _seconds]
 
 
 @attrs.frozen(kw_only=True)
@@ -90,9 +86,8 @@ class MonitorOptions:
         default=None,
         help="how long a prediction waits for its label",
     )
-    unlabelled: Any = option(
+    unlabelled: Annotated[Any, _label] = option(
         "The label of a prediction whose label does not arrive.",
-        _label,
         default="drop",
         help="the label of a prediction that gets none; drop counts it as unlabelled",
     )
@@ -101,9 +96,8 @@ class MonitorOptions:
         default=None,
         help="how long a label can be corrected; the last one counts",
     )
-    shard: str | None = option(
+    shard: Annotated[str, _shard] | None = option(
         '``"1/4"`` joins the first of four parts of all ids, which are divided by a hash.',
-        _shard,
         default=None,
         help="join one of N parts of all ids, such as 1/4, each with its own checkpoint",
     )
@@ -117,9 +111,8 @@ class MonitorOptions:
         default="0s",
         help="how long a pane stays open after its end",
     )
-    max_ahead: Any = option(
+    max_ahead: Annotated[Any, read_offset] = option(
         "How far event time may be ahead of the clock.",
-        read_offset,
         default="1h",
         help="rows further in the future are bad",
     )
@@ -133,15 +126,13 @@ class MonitorOptions:
         "of the newest rows, at least 10,000",
         default=0,
     )
-    idle_after: Any = option(
+    idle_after: _Seconds | None = option(
         "How long a partition without new rows delays the others",
-        _seconds,
         default="5m",
         help="when a silent file no longer holds the others back",
     )
-    label_idle_after: Any = option(
+    label_idle_after: _Seconds | None = option(
         "How long a partition without new rows delays the others",
-        _seconds,
         default=None,
         help="when a silent file of labels no longer holds the others back, default never",
     )
@@ -164,10 +155,9 @@ class MonitorOptions:
         help="run a command, post to a URL, or a table of to, format, key, severity, rules, "
         "slices, resolved and heartbeat",
     )
-    quarantine: Any = option(
+    quarantine: Annotated[Any, checked_path] | None = option(
         "A file that gets a JSON line for each row that is not counted: bad rows, late labels and "
         "labels without a prediction.",
-        _path_or_none,
         default=None,
         help="append a JSON line for each bad row, late label and label without a prediction; at "
         "most 32 MiB, and as much in FILE.1",
@@ -183,7 +173,6 @@ class MonitorOptions:
     migrate: bool = option(
         "Whether to take up a checkpoint of other options if it is the one that counting with them "
         "would have made",
-        flag,
         default=False,
         help="continue a checkpoint of other slices or lateness, if it holds what they need",
     )
