@@ -9,14 +9,13 @@ import argparse
 import functools
 import io
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any, NoReturn, TextIO, cast
 
-from streameval.cli.arguments import COMMANDS, argument_parser, former_names
+from streameval.cli.arguments import COMMANDS, Parser, argument_parser, with_former_names
 from streameval.cli.errors import (
     BAD_DATA,
     INTERRUPTED,
@@ -55,7 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit:  # after the help or the version
         return OK
     except StreamevalError as error:
-        text = _with_former_names(error_text(error), words)
+        text = with_former_names(error_text(error), _parser(words), words)
         outcome = CommandOutput("", (Note("error", text),), exit_code(error))
         if outcome.code == USAGE:  # before anything is followed
             log_format = given
@@ -70,13 +69,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     return BAD_DATA if trouble else outcome.code
 
 
-def _parser(words: Sequence[str]) -> argparse.ArgumentParser:
+def _parser(words: Sequence[str]) -> Parser:
     """Return a parser with the options of the commands that the words may name."""
     return _parser_of(frozenset(COMMANDS.keys() & {*words}))
 
 
 @functools.cache
-def _parser_of(names: frozenset[str]) -> argparse.ArgumentParser:
+def _parser_of(names: frozenset[str]) -> Parser:
     """Build a parser once per process: with all options, this takes longer than most commands."""
     return argument_parser(names)
 
@@ -127,13 +126,6 @@ def _command(name: str) -> Callable[..., CommandOutput]:
 
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 """The signals that ask a process to end; Windows has only one of them."""
-
-
-def _with_former_names(message: str, args: Sequence[str]) -> str:
-    """Add to the name of an option the former one, if that was typed."""
-    for shown, typed in former_names(_parser(args), args):
-        message = re.sub(rf"{shown}(?![\w-])", f"{shown} (typed as {typed})", message, count=1)
-    return message
 
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import json
-import math
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Iterable, Sequence
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 import attrs
 
 from streameval.cli.errors import UsageError
+from streameval.configs.names import read_number
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.durations import duration_text, read_duration, read_offset
 from streameval.io.notation import integer_or_text
@@ -241,11 +241,8 @@ def budget(text: str) -> int | Literal["none"]:
 
 def number(text: str) -> float:
     """Read a finite number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
+    value = read_number(text)
+    if value is None:
         raise ArgumentTypeError(f"must be a number, got {text!r}")
     return value
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Container, Iterator, Mapping, Sequence, Set
 from itertools import pairwise
@@ -310,9 +311,9 @@ COMMANDS = {
 """Every command, in the order of the help."""
 
 
-def argument_parser(words: Container[str] = COMMANDS) -> argparse.ArgumentParser:
+def argument_parser(words: Container[str] = COMMANDS) -> Parser:
     """Build the parser of all commands, with the options of those that the words name."""
-    parser = _parser(_Parser, prog="streameval", description=_DESCRIPTION, epilog=_EPILOG)
+    parser = _parser(Parser, prog="streameval", description=_DESCRIPTION, epilog=_EPILOG)
     unset = argparse.SUPPRESS
     parser.add_argument("--version", action=_Version, nargs=0, default=unset, help=_VERSION_HELP)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -322,13 +323,13 @@ def argument_parser(words: Container[str] = COMMANDS) -> argparse.ArgumentParser
         if name in words:
             _add_options(made, name, command)
     for one in (parser, *commands.choices.values()):
-        cast("_Parser", one).siblings = cast("dict[str, _Parser]", commands.choices)
+        one.siblings = commands.choices
     return parser
 
 
-def described_parser() -> argparse.ArgumentParser:
+def described_parser() -> Parser:
     """Build the parser of all commands, with the help of all options."""
-    parser = cast("_Parser", argument_parser())
+    parser = argument_parser()
     for one in parser.siblings.values():
         one.describe()
     return parser
@@ -345,7 +346,7 @@ class _Once(argparse.Action):
         option_string: str | None = None,
     ) -> None:
         """Refuse a second value: the first would be lost."""
-        given = cast("_Parser", parser).given
+        given = cast("Parser", parser).given
         if option_string is not None and self.dest in given:
             raise argparse.ArgumentError(self, "was given twice, and takes one value")
         given.add(self.dest)
@@ -356,14 +357,14 @@ class _AllHelp(argparse.Action):
     """Print the help with all options."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        sys.stdout.write(cast("_Parser", parser).format_all_help())
+        sys.stdout.write(cast("Parser", parser).format_all_help())
         parser.exit()
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """A parser that answers a mistake with one line instead of the whole usage."""
 
-    siblings: Mapping[str, _Parser] = {}
+    siblings: Mapping[str, Parser] = {}
     """The parsers of all commands by name."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -454,7 +455,7 @@ class _Parser(argparse.ArgumentParser):
 
     def _suggestion(self, name: str) -> str:
         """Suggest a similar option, or name the commands that have it."""
-        siblings = cast("_Parser", argument_parser()).siblings
+        siblings = argument_parser().siblings
         others = [one for one in siblings if name in siblings[one]._option_string_actions]
         ours = f"--{our_name(name.removeprefix('--')).replace('_', '-')}"
         is_known = not others and ours in self._option_string_actions
@@ -483,18 +484,20 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{self.origin}{message}{link} {self.prog} --help.")
 
 
-def former_names(parser: argparse.ArgumentParser, args: Sequence[str]) -> Iterator[tuple[str, str]]:
-    """Yield the former spellings of options that were typed, after those that the help shows."""
-    commands = cast("_Parser", parser).siblings
-    command = next((commands[arg] for arg in args if arg in commands), cast("_Parser", parser))
+def with_former_names(message: str, parser: Parser, args: Sequence[str]) -> str:
+    """Add to the name of an option the former one, if that was typed."""
+    commands = parser.siblings
+    command = next((commands[arg] for arg in args if arg in commands), parser)
     for typed in dict.fromkeys(arg.partition("=")[0] for arg in args):
         action = command._option_string_actions.get(typed)
         if action is not None and action.help == argparse.SUPPRESS:
-            yield command._shown(typed), typed
+            shown = rf"{command._shown(typed)}(?![\w-])"
+            message = re.sub(shown, rf"\g<0> (typed as {typed})", message, count=1)
+    return message
 
 
-def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
-    parser: argparse.ArgumentParser = make(
+def _parser(make: Any, *names: str, **options: Any) -> Parser:
+    parser: Parser = make(
         *names,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,  # a new option must not change the meaning of an old script
@@ -503,7 +506,7 @@ def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand) -> None:
+def _add_options(parser: Parser, name: str, command: Subcommand) -> None:
     """Add the options of a command that its classes declare."""
     options = {
         dest: option for dest, option in declared(*command.options) if name in option.commands
@@ -514,8 +517,8 @@ def _add_options(parser: argparse.ArgumentParser, name: str, command: Subcommand
         parser.add_argument(
             "--help-all", action=_AllHelp, nargs=0, default=argparse.SUPPRESS, help=text
         )
-        cast("_Parser", parser).rare = options.keys() - command.common.split()
-    cast("_Parser", parser).options = options
+        parser.rare = options.keys() - command.common.split()
+    parser.options = options
     groups: dict[str, Any] = {"": parser}
     groups |= {title: parser.add_argument_group(title) for title in GROUPS}
     rivals: dict[str, Any] = {}

@@ -190,7 +190,7 @@ class EvalRun:
 
 def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
     try:
-        return clustered(plan_of(task)(options, rows), options, rows)
+        return clustered(plan_of(task, options, rows), options, rows)
     except UsageError:
         refuse_run(rows[0])
         raise

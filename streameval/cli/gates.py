@@ -12,6 +12,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
+from streameval.configs.names import read_number
 from streameval.metrics.bounded import Interval
 from streameval.render.text import chance_title, significant
 from streameval.results.names import (
@@ -22,7 +23,6 @@ from streameval.results.names import (
     Inequality,
     MetricName,
     parse_metric,
-    read_number,
 )
 
 if TYPE_CHECKING:
@@ -208,11 +208,8 @@ def parse_condition(text: str) -> Worsening:
             "'log_loss rises 5%'."
         )
     metric, verb, number, percent = match.groups()
-    try:
-        size = float(number)
-    except ValueError:
-        size = math.nan
-    if not (math.isfinite(size) and size >= 0):
+    size = read_number(number)
+    if size is None or size < 0:
         raise UsageError(f"{text!r}: {number!r} is not a number of at least 0.")
     share = size / 100 if percent else size
     return Worsening(text.strip(), parse_metric(metric), verb == "drops", share, bool(percent))

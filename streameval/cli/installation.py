@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import platform
 import re
 import sys
@@ -157,19 +156,10 @@ def completion(shell: str) -> CommandOutput:
     if shell not in shtab.SUPPORTED_SHELLS:
         raise UsageError(f"this shtab is too old for {shell}: pip install --upgrade shtab.")
     parser = described_parser()
-    for action in _actions(parser):
+    for action in chain.from_iterable(one._actions for one in parser.siblings.values()):
         if action.metavar in _OF_FILES:
             vars(action)["complete"] = shtab.FILE
         if action.dest == "kind":
             pictures = chain.from_iterable(PICTURES_BY_TASK.values())
             action.choices = list(dict.fromkeys(pictures))
     return CommandOutput(shtab.complete(parser, shell))
-
-
-def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
-    """List the arguments of a parser and of its commands."""
-    for action in parser._actions:
-        yield action
-        if isinstance(action.choices, dict):
-            for command in action.choices.values():
-                yield from _actions(command)

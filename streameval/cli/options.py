@@ -82,7 +82,7 @@ class Option:
     """
 
     help: str
-    group: str
+    group: str = ""
     names: tuple[str, ...] = ()
     aliases: tuple[str, ...] = ()
     commands: Sequence[str]
@@ -222,7 +222,7 @@ _page = partial(_option, group="live page", commands="watch")
 _output = partial(_option, group="output", commands="eval show")
 _of_queries = partial(_output, commands="eval", tasks="ranking")
 _written = partial(_output, commands="watch")
-_state_of = partial(_option, group="", default=attrs.NOTHING)
+_state_of = partial(_option, default=attrs.NOTHING)
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 _FROM_EVAL = "a file that eval or merge wrote, or a checkpoint of watch"
@@ -611,12 +611,11 @@ class StateOptions:
     )
     kind: Annotated[str, "KIND"] | None = _option(
         f"{_PICTURES}; default: the first of the task",
-        group="",
         commands="plot",
         aliases=("--curve",),
     )
     member: Annotated[str, "NAME"] | None = _option(
-        "for a collection: the member to draw", group="", commands="plot"
+        "for a collection: the member to draw", commands="plot"
     )
     window: values.Width | None = _window(
         "compare a window of each state: 30m, 1h, or steps", commands="diff plot"
@@ -624,13 +623,10 @@ class StateOptions:
     ends: Annotated[tuple[str, ...], values.texts, "T,T"] = _window(
         "the ends of the windows, default the newest ones", default=(), commands="diff"
     )
-    title: values.FreeText | None = _option(
-        "the heading, default Evaluation", group="", commands="report"
-    )
+    title: values.FreeText | None = _option("the heading, default Evaluation", commands="report")
     confusions: Literal["count", "rate"] = _option(
         "with many classes: rank the most confused pairs by count (default) or rate",
         default="count",
-        group="",
         commands="report",
     )
     shell: str = _state_of("the shell", names=("shell",), choices=SHELLS, commands="completion")

@@ -409,7 +409,7 @@ def _monitor(
         filtered = predictions_of(rows)
         warned.extend(dependence_of(options, filtered))
         check_columns([condition.column for condition in options.where], filtered)
-        plan_of_rows = clustered(plan_of(task)(options, rows), options, rows)
+        plan_of_rows = clustered(plan_of(task, options, rows), options, rows)
         made = windowed(plan_of_rows, options, rows)
         if options.reporting.metrics:
             result, _ = results_of(made.make().total())

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import attrs
 
-from streameval.configs.names import as_names, check_distinct, number_text, unknown_name
+from streameval.configs.names import (
+    as_names,
+    check_distinct,
+    number_text,
+    read_number,
+    unknown_name,
+)
 from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 
@@ -392,12 +397,9 @@ def _parameter(row: ErrorMeasureRow, key: str | None, text: str | None, name: st
         raise InvalidInputError(
             f"accepts {own.name}= in brackets of {row.name!r}, got {name!r}", argument="measures"
         )
-    try:
-        number = float(text) + 0.0
-    except ValueError:
-        number = math.nan
-    if not (math.isfinite(number) and own.is_valid(number)):
+    number = read_number(text)
+    if number is None or not own.is_valid(number):
         raise InvalidInputError(
             f"needs a {own.name}= {own.rule}, got {name!r}", argument="measures"
         )
-    return number
+    return number + 0.0

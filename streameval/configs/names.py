@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast, get_type_hints
 
@@ -107,6 +108,15 @@ def check_distinct(values: Sequence[Hashable], *, name: str) -> None:
 def number_text(value: float) -> str:
     """Write a number in a name: 2 for 2.0."""
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+def read_number(text: str) -> float | None:
+    """Read a finite number; None if the text is not one."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
 
 
 def _is_printable(name: str) -> bool:

@@ -394,9 +394,5 @@ def preset(name: Any, measures: Any, overrides: Mapping[str, Any]) -> dict[str, 
     implied = options_in(given)
     for key in implied.keys() & overrides.keys():
         own = canonical_gain(overrides[key]) if key == "gain" else overrides[key]
-        if own != implied[key]:
-            raise InvalidInputError(
-                f"must agree with `measures`, which ask for {implied[key]!r}, got {own!r}",
-                argument=key,
-            )
+        _implied(key, own, implied[key], implied)
     return options | dict(overrides) | implied

@@ -8,11 +8,12 @@ from typing import Any, NoReturn
 
 import attrs
 
+from streameval.configs.names import read_number
 from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.durations import duration_text, read_duration
 from streameval.inputs.values import value_text
 from streameval.render.text import shorten
-from streameval.results.names import METRIC, OWN_METRIC, SIGN, MetricName, parse_metric, read_number
+from streameval.results.names import METRIC, OWN_METRIC, SIGN, MetricName, parse_metric
 
 Length = int | str
 """A number of panes, or a duration as text."""

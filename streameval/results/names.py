@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from functools import lru_cache
@@ -135,15 +134,6 @@ class Inequality:
     def holds_certainly(self, reading: Reading) -> bool:
         """Tell whether the claim is true for every value that the exact one can have."""
         return all(map(self.holds, reading.certified))
-
-
-def read_number(text: str) -> float | None:
-    """Read a finite number; None if the text is not one."""
-    try:
-        number = float(text)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
 
 
 RESULTS_BY_TASK = {

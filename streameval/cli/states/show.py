@@ -25,7 +25,7 @@ from streameval.cli.states import (
     saving,
     states_of,
 )
-from streameval.cli.terminal import CommandOutput, Drawn, Note, escaped
+from streameval.cli.terminal import CommandOutput, Drawn, escaped
 from streameval.cli.window_text import split_up
 from streameval.render.blocks import Confusions
 from streameval.render.text import plural, printable
@@ -53,7 +53,11 @@ def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     else:
         between = "" if reporting.json else "\n"
         text = Drawn(between.join(escaped(one.text) for one in outcomes.values()))
-    notes = tuple(_of(path, note) for path, one in outcomes.items() for note in one.notes)
+    notes = tuple(
+        attrs.evolve(note, text=f"{path}: {note.text}")
+        for path, one in outcomes.items()
+        for note in one.notes
+    )
     code = max(outcome.code for outcome in outcomes.values())
     return attrs.evolve(first, text=text, notes=notes, code=code)
 
@@ -80,10 +84,6 @@ def _findings(path: str, reporting: Reporting) -> Findings:
         heading=f"{printable(path)}, {size_text(accumulator)}",
         origin={"state": path, **numbers_of_monitor(path, accumulator)},
     )
-
-
-def _of(path: str, note: Note) -> Note:
-    return attrs.evolve(note, text=f"{path}: {note.text}")
 
 
 def report(

@@ -29,10 +29,10 @@ _ADVICE = {
 """What to do about an option that a task does not take."""
 
 
-def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
-    """Import what chooses the columns and the accumulator, from options and the first rows."""
+def plan_of(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
+    """Choose the columns and the accumulator, from options and the first rows."""
     if "," in task:
-        return partial(_plan_together, task.split(","))
+        return _plan_together(task.split(","), options, rows)
     match task:
         case "classification" | "paired":
             from streameval.cli.tasks.predictions import PLANS
@@ -42,14 +42,14 @@ def plan_of(task: str) -> Callable[[Options, Sequence[RawRow]], Plan]:
             from streameval.cli.tasks.ranking import PLANS
         case _:
             from streameval.cli.tasks.values import PLANS
-    return PLANS[task]
+    return PLANS[task](options, rows)
 
 
 def _plan_together(tasks: Sequence[str], options: Options, rows: Sequence[RawRow]) -> Plan:
     """Plan a collection with a member for each task; arrays that differ have their own names."""
     from streameval.runs.counting import Plan
 
-    plans = {task: plan_of(task)(attrs.evolve(options, task=task), rows) for task in tasks}
+    plans = {task: plan_of(task, attrs.evolve(options, task=task), rows) for task in tasks}
     columns: list[Any] = []
     renamed: dict[str, dict[str, str]] = {}
     for task, plan in plans.items():

@@ -654,11 +654,12 @@ def n_classes(classes: Any) -> int:
     return classes if isinstance(classes, int) else len(classes)
 
 
-def read_label(text: str | None, option: str, *, integers: bool) -> int | str | None:
-    """Read a typed label in the way the labels of the file are read."""
+def read_label(options: Options, name: str, *, integers: bool) -> int | str | None:
+    """Read an option that is a label, or its name, in the way the labels of the file are read."""
+    text = typed_label(options, getattr(options, name))
     label = integer_or_text(text) if text is not None and integers else text
     if integers and isinstance(label, str):
-        raise UsageError(f"{option} must be an integer as the labels are, got {text!r}.")
+        raise UsageError(f"{option_text(name)} must be an integer as the labels are, got {text!r}.")
     return label
 
 
@@ -754,5 +755,4 @@ def vector_type(
 
 def ignored_label(options: Options, truth: FieldType) -> int | str | None:
     """Read the label to leave out in the way the labels of the file are read."""
-    label, integers = typed_label(options, options.ignore_label), getattr(truth, "integers", True)
-    return read_label(label, "--ignore-label", integers=integers)
+    return read_label(options, "ignore_label", integers=getattr(truth, "integers", True))

@@ -152,12 +152,8 @@ def _labels(options: Options, classes: Any, layout: fields.TaskColumns) -> dict[
     integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     _check_positive(options, layout, classes, integers=integers)
     return fields.given(
-        pos_label=fields.read_label(
-            fields.typed_label(options, options.pos_label), "--pos-label", integers=integers
-        ),
-        ignore_label=fields.read_label(
-            fields.typed_label(options, options.ignore_label), "--ignore-label", integers=integers
-        ),
+        pos_label=fields.read_label(options, "pos_label", integers=integers),
+        ignore_label=fields.read_label(options, "ignore_label", integers=integers),
     )
 
 

@@ -97,7 +97,7 @@ def _plan_of_listed(options: Options, layout: fields.TaskColumns, classes: Any) 
         )
     names, labels = layout.prediction, tuple(range(2)) if isinstance(classes, int) else classes
     integers = isinstance(labels[0], int)
-    named = fields.read_label(options.pos_label, "--pos-label", integers=integers)
+    named = fields.read_label(options, "pos_label", integers=integers)
     positive = labels[1] if named is None else named
     if positive not in labels:
         raise UsageError(
@@ -112,7 +112,7 @@ def _plan_of_listed(options: Options, layout: fields.TaskColumns, classes: Any) 
         score = Argument("y_score", names, field_type, labels.index(positive))
     truth = fields.label_type(layout, layout.label, classes)
     if isinstance(truth, Labels):
-        ignored = fields.read_label(options.ignore_label, "--ignore-label", integers=integers)
+        ignored = fields.read_label(options, "ignore_label", integers=integers)
         among = labels if ignored is None else (*labels, ignored)
         truth = attrs.evolve(truth, among=among)
     is_usual = labels == (0, 1) and positive == 1  # as without --classes, to merge
@@ -142,7 +142,7 @@ def _pos_label(options: Options, layout: fields.TaskColumns) -> Any:
     """Read the positive label in the way the labels of the file are read."""
     integers = not isinstance(layout.row[layout.label[0]], str)
     fields.check_positive(options, layout)
-    return fields.read_label(options.pos_label, "--pos-label", integers=integers)
+    return fields.read_label(options, "pos_label", integers=integers)
 
 
 def _truth_type(options: Options, layout: fields.TaskColumns) -> FieldType:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
@@ -20,7 +19,7 @@ from streameval.configs.measures import (
 )
 from streameval.configs.measures.table import MEASURES
 from streameval.configs.measures.trec_eval import expanded
-from streameval.configs.names import as_names, check_distinct
+from streameval.configs.names import as_names, check_distinct, read_number
 from streameval.errors import InvalidInputError
 
 _FORM = re.compile(r"\s*(?P<measure>[^\[\]]*)\[\s*(?P<what>[^\[\]]*?)\s*\]\s*")
@@ -72,11 +71,8 @@ def _share(text: str) -> float | None:
     """Read the text in the brackets; None if it is not a share."""
     if text in _NAMED:
         return _NAMED[text]
-    try:
-        q = float(text.removeprefix("q=")) if text.startswith("q=") else math.nan
-    except ValueError:
-        return None
-    return q + 0.0 if 0.0 <= q <= 1.0 else None
+    q = read_number(text.removeprefix("q=")) if text.startswith("q=") else None
+    return None if q is None or not 0.0 <= q <= 1.0 else q + 0.0
 
 
 def measured(name: Any) -> Any:
