@@ -65,11 +65,6 @@ def verdicts_of(found: Sequence[Evidence]) -> list[Note]:
     return [Note("failed" if one.firing else "passed", f"{one.line()}.") for one in found]
 
 
-def evidence_entries(found: Sequence[Evidence]) -> dict[str, Any]:
-    """Return the entries of the JSON object; empty if no limit was requested."""
-    return {"evidence": [_entry(one) for one in found]} if found else {}
-
-
 def _entry(one: Evidence) -> dict[str, Any]:
     fired_at = one.fired_at
     return {
@@ -105,8 +100,6 @@ class Findings:
         The results by panes of time.
     evidence : tuple of Evidence
         Whether metrics have passed limits.
-    order : Arrangement, optional
-        Which slices are shown, and in which order.
     """
 
     result: Result
@@ -117,14 +110,6 @@ class Findings:
     slices: Slices | None = None
     windows: WindowedResult | None = None
     evidence: tuple[Evidence, ...] = ()
-    order: Arrangement | None = None
-
-    def in_order(self, reporting: Reporting) -> Findings:
-        """Arrange the slices."""
-        if self.slices is None:
-            return self
-        order = arranged(self.result, self.slices, reporting)
-        return attrs.evolve(self, slices=order.slices, order=order)
 
 
 def reported(found: Findings, reporting: Reporting) -> CommandOutput:
@@ -132,16 +117,16 @@ def reported(found: Findings, reporting: Reporting) -> CommandOutput:
     result = found.result
     gates = judged(result, found.slices, reporting)
     verdicts = [*gates, *verdicts_of(found.evidence)]
-    found = found.in_order(reporting)
+    order = arranged(result, found.slices, reporting)
+    found = attrs.evolve(found, slices=order.slices)
     if reporting.json:
-        entries = {"task": result.TASK, **found.origin, **_entries(found, reporting)}
+        entries = {"task": result.TASK, **found.origin, **_entries(found, order, reporting)}
         text = json_line(entries | _gate_entries(reporting.gates, gates))
     elif found.write is not None:
         text = found.write(result, found.origin)
     else:
         more = [part for one in found.evidence for part in one.sheet()]
-        remark = "" if found.order is None else found.order.remark
-        sheet = [found.heading, *_sheet(found, reporting), remark, *more]
+        sheet = [found.heading, *_sheet(found, reporting), order.remark, *more]
         if reporting.markdown:
             sheet += [f"{verdict.category}: {verdict.text}" for verdict in verdicts]
         text = laid_out(sheet, is_markdown=reporting.markdown)
@@ -185,7 +170,7 @@ def _sheet(found: Findings, reporting: Reporting) -> Sheet:
     return result.sheet(level)
 
 
-def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
+def _entries(found: Findings, order: Arrangement, reporting: Reporting) -> dict[str, Any]:
     """Return the entries of the JSON object."""
 
     def describe(result: Result) -> dict[str, Any]:
@@ -198,9 +183,10 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
         from streameval.cli.window_text import window_entries  # noqa: PLC0415 (of panes)
 
         entries |= window_entries(found.windows, describe, found.slices)
-    if found.order is not None:
-        entries |= found.order.entries
-    return entries | evidence_entries(found.evidence)
+    entries |= order.entries
+    if found.evidence:
+        entries["evidence"] = [_entry(one) for one in found.evidence]
+    return entries
 
 
 def described(

@@ -108,7 +108,7 @@ class Arrangement:
 
     Parameters
     ----------
-    slices : Slices
+    slices : Slices, optional
         These slices, and the rest.
     remark : str
         A sentence below the table: the order, and what is left out.
@@ -116,7 +116,7 @@ class Arrangement:
         The same in JSON.
     """
 
-    slices: Slices
+    slices: Slices | None
     remark: str = ""
     entries: dict[str, Any] = attrs.field(factory=dict)
 
@@ -129,10 +129,11 @@ def check_order(result: Result, reporting: Reporting, *, is_each: bool = False) 
         raise UsageError("--worst needs a metric with a better direction; name it with --sort.")
 
 
-def arranged(result: Result, slices: Slices, reporting: Reporting) -> Arrangement:
-    """Choose the slices to show, and their order."""
-    is_each, sort, worst = slices.is_each, reporting.sort, reporting.worst
-    if not is_each and (sort, worst, reporting.min_n) == (None, None, None):
+def arranged(result: Result, slices: Slices | None, reporting: Reporting) -> Arrangement:
+    """Choose the slices to show, if there are any, and their order."""
+    is_each, sort, worst = slices is not None and slices.is_each, reporting.sort, reporting.worst
+    is_chosen = is_each or (sort, worst, reporting.min_n) != (None, None, None)
+    if slices is None or not is_chosen:
         return Arrangement(slices)
     check_order(result, reporting, is_each=is_each)
     metric, n = _key(result, reporting), len(slices.by_value)
