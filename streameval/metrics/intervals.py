@@ -86,6 +86,11 @@ _quantile = lru_cache(maxsize=64)(lambda level: -NormalDist().inv_cdf((1.0 - lev
 """A command or a monitor reads all of its numbers at one level."""
 
 
+def level_of_each(level: float, n: int) -> float:
+    """Return the level of each of `n` intervals that hold at once (Bonferroni); 0 stays."""
+    return 1.0 - (1.0 - level) / max(n, 1) if level else 0.0
+
+
 def student(z: float, n: float) -> float:
     """Compute by how much the interval of a mean of few numbers is wider than that of many.
 

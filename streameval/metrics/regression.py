@@ -13,6 +13,8 @@ from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.values import MeanLoss, around
 
+_NONE = Fraction(0)
+
 
 @attrs.frozen
 class Moments:
@@ -27,25 +29,27 @@ class Moments:
     ----------
     n : Fraction
         The number of examples.
-    error, absolute_error, squared_error, fourth_error : Fraction
-        The sums of e, |e|, e**2 and e**4.
-    truth, squared_truth, third_truth, fourth_truth : Fraction
-        The sums of y, y**2, y**3 and y**4.
-    by_truth, by_squared_truth : Fraction
-        The sums of e**2 y and e**2 y**2.
+    error, absolute_error, squared_error : Fraction
+        The sums of e, |e| and e**2.
+    truth, squared_truth : Fraction
+        The sums of y and y**2.
+    fourth_error, third_truth, fourth_truth : Fraction
+        The sums of e**4, y**3 and y**4, which only some metrics need.
+    squared_error_by_truth, squared_error_by_squared_truth : Fraction
+        Those of e**2 y and e**2 y**2.
     """
 
     n: Fraction
     error: Fraction
     absolute_error: Fraction
     squared_error: Fraction
-    fourth_error: Fraction
     truth: Fraction
     squared_truth: Fraction
-    third_truth: Fraction
-    fourth_truth: Fraction
-    by_truth: Fraction
-    by_squared_truth: Fraction
+    fourth_error: Fraction = _NONE
+    third_truth: Fraction = _NONE
+    fourth_truth: Fraction = _NONE
+    squared_error_by_truth: Fraction = _NONE
+    squared_error_by_squared_truth: Fraction = _NONE
 
     def bias(self, z: float) -> Interval:
         """Compute the normal interval of the mean error."""
@@ -78,7 +82,8 @@ class Moments:
             return UNDEFINED
         fourth = (self.fourth_truth - 4 * mean * self.third_truth) / n
         fourth += 6 * mean**2 * self.squared_truth / n - 3 * mean**4
-        crossed = (self.by_squared_truth - 2 * mean * self.by_truth) / n + mean**2 * errors
+        crossed = self.squared_error_by_squared_truth - 2 * mean * self.squared_error_by_truth
+        crossed = crossed / n + mean**2 * errors
         own = self.fourth_error / errors**2 + n * fourth / squares**2
         shared = 2 * n * crossed / (errors * squares)
         unexplained = ratio(errors, squares)

@@ -178,6 +178,11 @@ def always(source: Any) -> bool:  # noqa: ARG001 - of any source
     return True
 
 
+def never(source: Any) -> bool:  # noqa: ARG001 - of any source
+    """Apply to no result."""
+    return False
+
+
 def _nothing(result: Any) -> str:  # noqa: ARG001 - of any result
     return ""
 

@@ -223,16 +223,6 @@ def entropy(exposures: FixedPoint) -> float:
     return math.fsum(terms) if total else math.nan
 
 
-def mean_of(total: ExactSum, n: FixedPoint) -> float:
-    """Divide a sum by the weight of its rows; nan without any.
-
-    >>> mean_of(ExactSum.of(np.array([0.5, 0.25])), FixedPoint(np.array(2)))
-    0.375
-    """
-    weight = n.to_fraction()
-    return float(total.to_fraction() / weight) if weight else math.nan
-
-
 def _sizes(exposures: FixedPoint) -> list[tuple[int, int]]:
     """List the distinct exposures in rising order, in their units, and how many items have each."""
     if exposures.fraction is None:

@@ -11,6 +11,7 @@ import numpy as np
 from streameval.configs.values import CatalogConfig
 from streameval.errors import Named
 from streameval.exact.array_types import Array
+from streameval.metrics.regression import mean
 from streameval.metrics.table import (
     EXAMPLES,
     NOT_NEGATIVE,
@@ -20,7 +21,7 @@ from streameval.metrics.table import (
     Table,
     count_row,
 )
-from streameval.metrics.values import coverage, entropy, gini, mean_of
+from streameval.metrics.values import coverage, entropy, gini
 from streameval.render.blocks import ByClass
 from streameval.results import findings
 from streameval.results.members import CatalogMembers, add_members
@@ -64,16 +65,6 @@ class Catalog(CatalogMembers, SumsResult):
 
     _state: Exposures
     _config: CatalogConfig
-
-    @property
-    def n_recommended(self) -> int:
-        """The number of distinct items that were recommended."""
-        return len(self._state.items)
-
-    @property
-    def n_items(self) -> int:
-        """The number of items of the catalog."""
-        return self._config.n_items
 
     def per_item(self) -> dict[str, Array]:
         """List the items that were recommended in order, as columns that a data frame takes.
@@ -136,11 +127,17 @@ def _without_popularity(name: str) -> tuple[object, ...]:
 
 Catalog.TABLE = Table(
     EXAMPLES,
-    count_row("n_items", "Items", "The number of items of the catalog."),
+    count_row(
+        "n_items",
+        "Items",
+        "The number of items of the catalog.",
+        value=lambda result: result._config.n_items,
+    ),
     count_row(
         "n_recommended",
         "Items recommended",
         "The number of distinct items that were recommended.",
+        value=lambda result: len(result._state.items),
     ),
     Metric(
         name="coverage",
@@ -191,7 +188,7 @@ Catalog.TABLE = Table(
         heading="Novelty",
         help="The mean of -log2(popularity) over the recommendations, at least 0; nan without any.",
         notes="In bits: an item that half of the users know has 1.",
-        value=lambda one: mean_of(one._state.information, one._state.n) / math.log(2.0),
+        value=lambda one: mean(one._state.information, one._state.n) / math.log(2.0),
         formula=r"-\frac1n \sum \log_2 p_i",
         better="higher",
         why_no_evidence="the spread of its terms is not kept",
@@ -206,7 +203,7 @@ Catalog.TABLE = Table(
         aliases=("averagepopularity", "mean_popularity", "arp"),
         heading="Average popularity",
         help="The mean popularity of the recommendations, in (0, 1]; nan without any.",
-        value=lambda one: mean_of(one._state.popularity, one._state.n),
+        value=lambda one: mean(one._state.popularity, one._state.n),
         formula=r"\frac1n \sum p_i",
         better="lower",
         why_no_evidence="the spread of its terms is not kept",

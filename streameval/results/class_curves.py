@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property, partial
 from itertools import permutations
 from typing import Any, ClassVar
@@ -17,7 +17,16 @@ from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, always, count_row
+from streameval.metrics.table import (
+    EXAMPLES,
+    SHARE,
+    Metric,
+    Reading,
+    Table,
+    always,
+    count_row,
+    never,
+)
 from streameval.render.blocks import MAX_DRAWN, ByClass, Several
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
@@ -117,11 +126,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
     def n(self) -> int | float:
         """The sum of the weights of all examples."""
         return self._n.to_number()
-
-    @property
-    def n_averaged(self) -> int:
-        """The number of classes with a positive, which `mean_average_precision` averages."""
-        return sum(curve.n_pos > 0 for curve in self.values())
 
     @property
     def exact(self) -> bool:
@@ -370,15 +374,14 @@ _HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micr
 
 def _averaged(name: str, **row: Any) -> Metric:
     """Make the row of averages of a metric of curves."""
-    of_curve = Curve.TABLE[name].sampling
-    assert of_curve is not None  # noqa: S101 - tells the type checker: areas have intervals
+    of_curve = Curve.TABLE[name]
 
     def sampling(curves: ClassCurves, mean: Bounded, z: float, average: str = "macro") -> Interval:
         """Compute the interval of a mean, wide enough for every dependence between the classes."""
         one_of(average, ("macro", "weighted"), name="average")
         values = curves._average(name, None)
         every = zip(curves.values(), values, strict=True)
-        ends = [of_curve(curve, value, z) for curve, value in every]
+        ends = [of_curve.interval(curve, value, z) for curve, value in every]
         weights = curves._weights(average)
         low, high = (
             float(mean_of([Bounded(end) for end in side], weights))
@@ -396,6 +399,9 @@ def _averaged(name: str, **row: Any) -> Metric:
         return max(low - reach, 0.0), min(high + reach, 1.0)
 
     defaults: dict[str, Any] = {
+        "aliases": of_curve.aliases,
+        "heading": of_curve.heading,
+        "formula": of_curve.formula,
         "certified": True,
         "averages": _AVERAGES,
         "better": "higher",
@@ -453,22 +459,18 @@ ClassCurves.TABLE = Table(
         "n_averaged",
         "Classes with a positive",
         "The number of classes with a positive, which mean_average_precision averages.",
+        value=lambda curves: sum(curve.n_pos > 0 for curve in curves.values()),
     ),
     _averaged(
         "roc_auc",
-        aliases=Curve.TABLE["roc_auc"].aliases,
-        heading="ROC AUC",
         help="The area under the ROC curves, each class against the rest.",
-        formula=Curve.TABLE["roc_auc"].formula,
         oracle="scikit-learn, roc_auc_score of each class",
         headline=1,
     ),
     _averaged(
         "average_precision",
         aliases=(*Curve.TABLE["average_precision"].aliases, "map", "mean_average_precision"),
-        heading="Average precision",
         help="The average precision, each class against the rest.",
-        formula=Curve.TABLE["average_precision"].formula,
         oracle="scikit-learn, average_precision_score of each class",
         headline=2,
     ),
@@ -521,6 +523,7 @@ def _rows_of_averages() -> Iterator[Metric]:
         for row in rows:
             for average in chosen:
                 is_pooled = average == "micro"  # of scores of the same rows
+                sampling = None if is_pooled else row.sampling
                 yield attrs.evolve(
                     row,
                     name=f"{row.name}_{average}",
@@ -528,8 +531,8 @@ def _rows_of_averages() -> Iterator[Metric]:
                     notes=f"{average.capitalize()}: {row.averages[average]}.",
                     value=partial(_average_of, name=row.name, average=average),
                     averages={},
-                    sampling=None if is_pooled else _interval_of(row, average),
-                    why_none="" if is_pooled else row.why_none,
+                    sampling=sampling and partial(sampling, average=average),
+                    why_none=row.why_none if sampling else "",
                     listed=always,
                     headline=row.headline if average == "macro" else 0,
                 )
@@ -541,21 +544,12 @@ def _average_of(curves: ClassCurves, name: str, average: str) -> Any:
     return curves._average(name, average)
 
 
-def _interval_of(row: Metric, average: str) -> Callable[..., Interval]:
-    sampling: Any = row.sampling
-    return lambda curves, value, z: sampling(curves, value, z, average)
-
-
 def _own_rows() -> Iterator[Metric]:
     rows = ClassCurves.TABLE.values()
     yield from (row for row in rows if row.is_count)
     yield from _rows_of_averages()
-    yield from (attrs.evolve(row, listed=_never) for row in rows if row.averages)
+    yield from (attrs.evolve(row, listed=never) for row in rows if row.averages)
     yield from (row for row in rows if not (row.is_count or row.averages))
-
-
-def _never(curves: ClassCurves) -> bool:  # noqa: ARG001 - of any result
-    return False
 
 
 _ROWS: Table = Table(*_own_rows())

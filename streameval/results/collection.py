@@ -10,6 +10,7 @@ import attrs
 
 from streameval.configs.collection import SEPARATOR, ModelPair
 from streameval.errors import UnknownMetricError
+from streameval.metrics.intervals import level_of_each
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Grid, Marked, Section, Sheet, SheetColumn, share_bars
 from streameval.render.text import chance_title, intervals, numbers, printable
@@ -255,7 +256,7 @@ def _worse(
     if not any(one.sampling for one in parts.values()):
         worst = min(parts, key=lambda at: sign * parts[at].value)
         return {worst} if sign * parts[worst].value < sign * of_all.value else set()
-    each = 1.0 - (1.0 - level) / len(parts)
+    each = level_of_each(level, len(parts))
     worse = (at for at, one in parts.items() if _is_beyond(one, of_all, sign))
     return {at for at in worse if _is_beyond(results[at].read(metric, level=each), of_all, sign)}
 

@@ -197,15 +197,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         return self._positive_or_all(self._source.outcomes.support.to_numbers())
 
     @property
-    def n_averaged(self) -> int:
-        """How many classes enter macro and weighted means.
-
-        Those that occur in truth or prediction, all with ``include_unseen=True``; for
-        multilabel, those with any known entry.
-        """
-        return self._source.n_averaged
-
-    @property
     def top_k_accuracy(self) -> float:
         """The share of examples whose true class is among the `top_k` best scores.
 

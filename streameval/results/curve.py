@@ -135,11 +135,6 @@ class Curve(CurveMembers, Result):
         return self._table.is_exact
 
     @property
-    def cells(self) -> int:
-        """The number of bins."""
-        return len(self._table.lo)
-
-    @property
     def resolution(self) -> float:
         """The width in score of the widest bin of several scores; 0.0 if there is none."""
         return self._table.resolution

@@ -291,7 +291,7 @@ CURVE_METRICS = Table(
         value=lambda curve: curve._skipped.to_number(),
         is_rare=True,
     ),
-    count_row("cells", "", "The number of bins."),
+    count_row("cells", "", "The number of bins.", value=lambda curve: len(curve._table.lo)),
     _metric(
         "roc_auc",
         aliases=("auc", "auroc", "aucroc", "auc_roc", "rocauc", "roc", "roc_auc_score"),

@@ -33,12 +33,17 @@ def is_limit(sentence: str) -> bool:
     return not sentence.startswith("Every number is")
 
 
-def _of_some(noun: str = "") -> Callable[[Findings], Findings]:
-    """Let findings be about rows, of which there are some; few of them are the first to say."""
+def _of_some(noun: str = "", *, left_out: str = "") -> Callable[[Findings], Findings]:
+    """Let findings be about rows, of which there are some; few of them are the first to say.
+
+    `left_out` says which rows were left out, if some may be.
+    """
 
     def after(findings: Findings) -> Findings:
         @wraps(findings)
         def every(result: Any) -> Iterator[str]:
+            if left_out and result.n_skipped:
+                yield f"{left_out}: {result.n_skipped:,}."
             if not result.n:
                 yield _NOTHING
                 return
@@ -283,14 +288,9 @@ def of_regression(result: Any) -> Iterator[str]:
         yield _NO_DRAWS
 
 
+@_of_some("values", left_out="Values left out because they are NaN")
 def of_values(result: Any) -> Iterator[str]:
     """Say how many values there are and were left out, and which numbers have bounds."""
-    if result.n_skipped:
-        yield f"Values left out because they are NaN: {result.n_skipped:,}."
-    if not result.n:
-        yield _NOTHING
-        return
-    yield from _few(result.n, "values")
     if not result._state.n.is_whole:
         yield _NO_DRAWS.replace("an example", "a value")
     if result.exact:
@@ -313,13 +313,9 @@ def of_outputs(result: Any) -> Iterator[str]:
         yield sentence if of_all else f"Output {listed_few(outputs)}: {sentence}"
 
 
+@_of_some(left_out="Rows left out because the value of either model is NaN")
 def of_paired(result: Any) -> Iterator[str]:
     """Say how many examples decide, and whether pairs of scores were merged."""
-    if result.n_skipped:
-        yield f"Rows left out because the value of either model is NaN: {result.n_skipped:,}."
-    if not result.n:
-        yield _NOTHING
-        return
     if result._config.is_of_values:
         yield from _few(result.n, "rows")
     else:

@@ -77,24 +77,9 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
     _config: GroupedConfig
 
     @property
-    def n_groups(self) -> int:
-        """The number of groups."""
-        return len(self._state.groups)
-
-    @property
-    def n_averaged(self) -> int:
-        """The number of groups that hold both classes."""
-        return int(np.count_nonzero(self._areas.is_defined))
-
-    @property
     def exact(self) -> bool:
         """Whether every distinct score of every group has a bin of its own."""
         return bool(np.array_equal(self._state.lo.values, self._state.hi.values))
-
-    @property
-    def cells(self) -> int:
-        """The number of bins of all groups."""
-        return len(self._state.lo)
 
     def per_group(self) -> dict[str, Array]:
         """List the groups in order, as columns that a data frame takes.
@@ -191,11 +176,21 @@ def _group(columns: dict[str, Any], index: int) -> list[Reading]:
 
 GroupedCurves.TABLE = Table(
     EXAMPLES,
-    count_row("n_groups", "Groups", "The number of groups."),
     count_row(
-        "n_averaged", "Groups of both classes", "The number of groups that hold both classes."
+        "n_groups",
+        "Groups",
+        "The number of groups.",
+        value=lambda one: len(one._state.groups),
     ),
-    count_row("cells", "", "The number of bins of all groups."),
+    count_row(
+        "n_averaged",
+        "Groups of both classes",
+        "The number of groups that hold both classes.",
+        value=lambda one: int(np.count_nonzero(one._areas.is_defined)),
+    ),
+    count_row(
+        "cells", "", "The number of bins of all groups.", value=lambda one: len(one._state.lo)
+    ),
     Metric(
         name="gauc",
         value=lambda one: gauc(one._areas, one._config.group_weight, is_exact=one.exact),

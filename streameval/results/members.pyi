@@ -59,6 +59,12 @@ class CalibrationMembers(RowMembers):
 
 class CatalogMembers(RowMembers):
     @property
+    def n_items(self) -> int:
+        """The number of items of the catalog."""
+    @property
+    def n_recommended(self) -> int:
+        """The number of distinct items that were recommended."""
+    @property
     def coverage(self) -> float:
         """The share of the items of the catalog that were recommended, in [0, 1]."""
     @property
@@ -81,6 +87,9 @@ class _ClassCurves_class_wise_ece(Protocol):
     def __call__(self, bins: int = 15) -> Bounded: ...
 
 class ClassCurvesMembers(RowMembers):
+    @property
+    def n_averaged(self) -> int:
+        """The number of classes with a positive, which mean_average_precision averages."""
     @property
     def roc_auc_ovo(self) -> Bounded:
         """The mean area under the ROC curves of each class against each other one. Hand and Till's
@@ -112,6 +121,10 @@ class ClassCurvesMembers(RowMembers):
         """
 
 class ConfusionMembers(RowMembers):
+    @property
+    def n_averaged(self) -> int:
+        """How many classes enter macro and weighted means. Those that occur in truth or prediction,
+        all with include_unseen=True; for multilabel, those with any known entry."""
     @property
     def accuracy(self) -> float:
         """The share of examples predicted right, in [0, 1]; nan without examples. For multilabel,
@@ -229,6 +242,9 @@ class CurveMembers(RowMembers):
     @property
     def n_skipped(self) -> int | float:
         """The weight of the examples left out for a score that is NaN."""
+    @property
+    def cells(self) -> int:
+        """The number of bins."""
     @property
     def average_precision(self) -> Bounded:
         """Precision summed over the steps of recall, in [0, 1]; nan without a positive."""
@@ -490,6 +506,15 @@ class CurveMembers(RowMembers):
 
 class GroupedCurvesMembers(RowMembers):
     @property
+    def n_groups(self) -> int:
+        """The number of groups."""
+    @property
+    def n_averaged(self) -> int:
+        """The number of groups that hold both classes."""
+    @property
+    def cells(self) -> int:
+        """The number of bins of all groups."""
+    @property
     def gauc(self) -> Bounded:
         """The mean AUC of the groups with both classes, in [0, 1]; nan if there is none. Weighted
         by their examples, or as group_weight says."""
@@ -740,6 +765,9 @@ class PairedResultMembers(RowMembers):
         losses."""
 
 class PreferencesMembers(RowMembers):
+    @property
+    def n_models(self) -> int:
+        """The number of models that were compared."""
     @property
     def tie_rate(self) -> float:
         """The share of the comparisons that were ties, in [0, 1]; nan without comparisons."""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from streameval.metrics.intervals import level_of_each
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import ByClass, Confusions, Matrix, PageContent, Reliability, Row
 from streameval.render.markup import count, in_sentence, number, share, short, within
@@ -276,7 +277,7 @@ def _calibration(content: PageContent, level: float) -> list[str]:
     at = int(gaps.argmax())
     if not gaps[at]:
         return []
-    ends = block.sampling(_level_of_each(level, len(gaps)))
+    ends = block.sampling(level_of_each(level, len(gaps)))
     found = Reading(float(block.observed[at]), ends[at] if ends else None)
     mean = Reading(float(block.predicted[at]))
     predicted, observed = within(found.sampling, mean.value, found.value)
@@ -299,27 +300,22 @@ def _worst_queries(result: Result, name: str, row: Row, of: str = "") -> list[st
     return [f"{_WORD[row.better]} queries{of}: {', '.join(found)}."] if found else []
 
 
-def _level_of_each(level: float, n: int) -> float:
-    """Return the level of each of `n` intervals that hold at once (Bonferroni); 0 stays."""
-    return 1.0 - (1.0 - level) / n if level else 0.0
-
-
 def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
     """Name the pane of time with the worst value, with an interval that holds for all at once."""
-    metric, whole = parse_metric(name), windows.whole.result
-    panes = windows.line(metric, 0.0).panes
-    defined = [at for at, pane in enumerate(panes) if math.isfinite(pane.reading.value)]
-    if len(defined) < _TWO:
+    whole, panes = windows.whole.result, [pane for pane in windows.panes if pane.n_labelled]
+    by_start = {pane.start: pane.result for pane in panes}
+    search = Search.of(by_start, parse_metric(name), 0, whole)
+    if len(search.numbers) < _TWO:
         return []
-    better, n = whole.asked(name).row.better, len(defined)
-    sign = -1.0 if better == "lower" else 1.0
-    worst = min(defined, key=lambda at: sign * float(panes[at].reading.value))
-    reading = windows.panes[worst].read(metric, _level_of_each(level, n))
-    start = time_texts([pane.start for pane in panes])[worst].replace("T", " ")
-    spans = _SPANS.get(panes[0].end - panes[0].start, "windows")
-    worst_of = f"{_WORD[better]} {in_sentence(whole.heading(name))} of {n:,} {spans}"
+    ((worst, _),) = search.worst(1)
+    reading, starts = search.reading(worst, level), list(by_start)
+    start = time_texts(starts)[starts.index(worst)].replace("T", " ")
+    width, *others = {pane.end - pane.start for pane in panes}
+    spans = "windows" if others else _SPANS.get(width, "windows")
+    n, heading = len(search.numbers), in_sentence(whole.heading(name))
+    worst_of = f"{_WORD[search.better]} {heading} of {n:,} {spans}"
     on = "on" if spans == "days" else "from"
-    explained = _explained(reading, whole.read(metric, level=level), level)
+    explained = _explained(reading, whole.read(name, level=level), level)
     (value,) = within(reading.sampling, reading.value)
     return [f"{worst_of}: {value} {on} {start}{explained}."]
 

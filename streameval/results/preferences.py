@@ -13,7 +13,7 @@ import numpy as np
 from streameval.configs.names import nearest
 from streameval.configs.values import PreferencesConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.exact.array_types import Floats, Ints, Mask
+from streameval.exact.array_types import Floats, Ints
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import refuse_fractions
@@ -87,11 +87,6 @@ class Preferences(PreferencesMembers, SumsResult):
         return self._config.class_names
 
     @property
-    def n_models(self) -> int:
-        """The number of models that were compared."""
-        return int(np.count_nonzero(self._compared.any(axis=1)))
-
-    @property
     def matrix(self) -> PairCounts:
         """The weights of the wins, shape ``(K, K)``: rows are winners, columns losers."""
         return self._state.wins.to_numbers()
@@ -148,11 +143,6 @@ class Preferences(PreferencesMembers, SumsResult):
     def _tables(self) -> tuple[Floats, Floats]:
         above = self._state.ties.to_floats()
         return self._state.wins.to_floats(), above + above.T
-
-    @property
-    def _compared(self) -> Mask:
-        wins, ties = self._tables
-        return np.asarray(wins + wins.T + ties > 0)
 
     @cached_property
     def _strengths(self) -> Strengths:
@@ -251,6 +241,11 @@ def _elo(strength: float) -> float:
 _OF_MODELS = ("win_rate", "bradley_terry")
 
 
+def _n_models(result: Preferences) -> int:
+    wins, ties = result._tables
+    return int(np.count_nonzero((wins + wins.T + ties > 0).any(axis=1)))
+
+
 def _tie_rate(result: Preferences) -> float:
     n = float(result.n)
     return float(result._state.ties.total().to_floats()) / n if n else math.nan
@@ -285,7 +280,9 @@ def _interval_of_rate(result: Preferences, z: float, at: int) -> Interval:
 
 Preferences.TABLE = Table(
     EXAMPLES,
-    count_row("n_models", "Models compared", "The number of models that were compared."),
+    count_row(
+        "n_models", "Models compared", "The number of models that were compared.", value=_n_models
+    ),
     _metric(
         "tie_rate",
         value=_tie_rate,

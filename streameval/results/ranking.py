@@ -561,7 +561,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _means(self, request: PlotRequest) -> Dots:
         if all(map(math.isnan, self.values())):
             raise InvalidInputError("needs a query that was counted", argument="plot")
-        title = f"{self.n_queries:,} queries, {chance_title(request.level)}s"
+        title = f"{plural(self.n_queries, 'query', 'queries')}, {chance_title(request.level)}s"
         return Dots(title, self._measured(request.level), "mean over the queries", _is_share)
 
     PICTURES: ClassVar = {"measures": _means}
@@ -590,9 +590,6 @@ class Ranking(Result, Mapping[str, Bounded]):
         "caption": "Means over the queries.",
         "beside": _dots,
     }
-
-    def _count_names(self) -> list[str]:
-        return [row.name for row in self.TABLE.values() if row.is_count]
 
     @cached_property
     def _own_rows(self) -> Table:
@@ -638,8 +635,9 @@ class Ranking(Result, Mapping[str, Bounded]):
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""
         entries = super().entries(level, bounds=bounds)
-        counts = {name: entries["metrics"][name] for name in self._count_names()}
-        return entries | {"metrics": counts | entries["metrics"]}
+        metrics = entries["metrics"]
+        counts = {name: value for name, value in metrics.items() if self._rows[name].is_count}
+        return entries | {"metrics": counts | metrics}
 
     def _index(self, name: str) -> int:
         with suppress(ValueError):  # an unknown measure, or none of these

@@ -32,6 +32,7 @@ from streameval.metrics.table import (
     Metric,
     Table,
     always,
+    never,
 )
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
@@ -173,21 +174,9 @@ class Regression(RegressionMembers, SumsResult):
     @property
     def _moments(self) -> metrics.Moments:
         state, config = self._measured, self._config
-        sums = [state.term(config, one).to_fraction() for one in MOMENTS * config.intervals]
-        fourth_error, by_truth, by_squared_truth, third_truth, fourth_truth = sums or _NOT_COUNTED
-        return metrics.Moments(
-            n=state.n.to_fraction(),
-            error=state.error.to_fraction(),
-            absolute_error=state.absolute_error.to_fraction(),
-            squared_error=state.squared_error.to_fraction(),
-            fourth_error=fourth_error,
-            truth=state.truth.to_fraction(),
-            squared_truth=state.squared_truth.to_fraction(),
-            third_truth=third_truth,
-            fourth_truth=fourth_truth,
-            by_truth=by_truth,
-            by_squared_truth=by_squared_truth,
-        )
+        sums = {name: getattr(state, name) for name in _SUMS}
+        sums |= {one.name: state.term(config, one) for one in MOMENTS * config.intervals}
+        return metrics.Moments(**{name: total.to_fraction() for name, total in sums.items()})
 
     @property
     def _measured(self) -> MeasuredSums:
@@ -341,7 +330,7 @@ _READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
 
 _FREE = ("mae", "bias")
 """The metrics whose intervals need no sums but those that are always kept."""
-_NOT_COUNTED = (Fraction(0),) * len(MOMENTS)
+_SUMS = ("n", "error", "absolute_error", "squared_error", "truth", "squared_truth")
 
 _LIMITS: dict[str, Interval | None] = {
     "pearson": CORRELATION,
@@ -370,7 +359,7 @@ def _of_measure(row: ErrorMeasureRow) -> Metric:
         value=partial(_read_measure, row),
         arguments=arguments,
         oracle=row.oracle,
-        listed=lambda result: False,  # noqa: ARG005 - results list what was asked for
+        listed=never,  # results list what was asked for
         measured=True,
         absent=partial(_why_absent, row),
     )

@@ -14,7 +14,7 @@ from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.values import Value, value_text
 from streameval.metrics.bounded import Bounded, Interval
-from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.intervals import level_of_each, normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
@@ -489,7 +489,7 @@ class Search:
         The interval of each of m slices has the level ``1 - (1 - level) / m`` (Bonferroni); at the
         level 0, there are no sampling intervals.
         """
-        each = 1.0 - (1.0 - level) / max(len(self.numbers), 1) if level else 0.0
+        each = level_of_each(level, len(self.numbers))
         reading: Reading = self.results[value].read(self.metric, level=each)
         return reading
 

@@ -200,6 +200,14 @@ def test_two_rankings_of_the_same_queries_are_compared_by_query(
     assert (f"{ends[0]:.4f} {to} {ends[1]:.4f}" in table) == (level > 0)
 
 
+def test_worst_of_panes_of_several_widths_is_that_of_windows() -> None:
+    windowed = se.Windowed(se.ConfusionAccumulator(), pane="1d", keep="2d", rollups=[("7d", "70d")])
+    days = np.datetime64("2026-01-05") + np.arange(16)
+    windowed.update({"y_true": [1] * 16, "y_pred": [1] * 15 + [0], "time": days})
+    (said,) = (one for one in lead(windowed) if "Worst" in one)
+    assert "Worst accuracy of 8 windows: 0.00 from 2026-01-20" in said
+
+
 def of_queries(relevance: Any, score: Any = (2.0, 1.0), **options: Any) -> se.RankingAccumulator:
     state = se.RankingAccumulator(["gm_map", "map"], per_query=True, **options)
     return state.update(relevance, [score] * len(relevance), query=range(len(relevance)))

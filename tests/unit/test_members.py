@@ -88,7 +88,9 @@ def parameters(row: Metric) -> Iterator[str]:
 
 
 def number(row: Metric) -> str:
-    return "int | float" if row.is_count else "Bounded" if row.certified else "float"
+    if row.is_count:
+        return "int" if row.help.startswith(("The number of", "How many")) else "int | float"
+    return "Bounded" if row.certified else "float"
 
 
 def kind(cls: type[Any], row: Metric) -> str:

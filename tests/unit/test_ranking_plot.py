@@ -60,6 +60,8 @@ def test_plot_shows_the_mean_of_each_measure() -> None:
     assert values == list(found.values())
     assert (places, names(ax)) == ([0.0, 1.0, 2.0], ["map", "mrr", "p@5"])
     assert ax.get_title() == "30 queries, 95% intervals"
+    of_one = se.RankingAccumulator("map").update([[1, 0]], [[2.0, 1.0]]).compute()
+    assert of_one.plot().get_title() == "1 query, 95% intervals"
     assert ax.get_xlim() == (0.0, 1.02)
     assert ax.yaxis_inverted()
 
