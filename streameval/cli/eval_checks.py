@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shlex
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from filecmp import cmp
 from itertools import chain
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -32,7 +35,7 @@ from streameval.io.errors import RepeatedQueryError
 from streameval.io.formats import FORMATS, format_of, read_blocks
 from streameval.io.notation import Dialect
 from streameval.io.recognition import is_of_run
-from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, size_of
+from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, reading, size_of
 from streameval.results.reading import owners_of
 from streameval.results.result import Result
 from streameval.runs.files import files_of
@@ -46,6 +49,8 @@ _SWAPPED = " Are the run and --qrels swapped?"
 PARTIAL = "; --partial-last-line skip leaves it for next time"
 _MISSING = re.compile(r": `(.+)` is missing\.(?! No row)")
 _UNFIT = re.compile(r": `(?P<name>.+)` must be .*, got '?(?P<value>nan|(?P=name))'?\.$")
+_HEAD_BYTES = 4096
+_SENTINELS = {-999, -9999, -99999}
 _READ_AS_NUMBERS = ("y_true", "y_pred", "y_score", "value", "versus")
 _NOT_OF_RUNS = {
     "TREC files have no header": (
@@ -148,29 +153,32 @@ def _advice(error: BadDataError, options: Options) -> str:
 
 
 def _remedies(text: str, options: Options) -> list[str]:
-    """List the options that read the first rows of the table of text that an error names."""
+    """List the options that read the first rows of the file of text that an error names."""
     file = next((file for file in options.files if text.startswith(f"{name_of(file)}, ")), None)
     form = None if file is None else options.format or format_of(file)
-    if file is None or is_read_once(file) or (form and not FORMATS[form].delimiter):
+    if file is None or is_read_once(file) or (form and FORMATS[form].layout is None):
         return []
-    from streameval.io.csv_rows import CsvBlock  # noqa: PLC0415 (of the format)
+    from streameval.io.columns import remedies  # noqa: PLC0415 (of the format)
 
-    is_encoded = "not UTF-8" in text and options.encoding is None
+    is_encoded = "--encoding names" in text and options.encoding is None
     dialect: dict[str, Any] = options.dialect | ({"encoding": "cp1252"} if is_encoded else {})
     try:
-        blocks = read_blocks(file, form, dialect=Dialect(**dialect))
+        blocks: Iterator[Any] = read_blocks(file, form, dialect=Dialect(**dialect))
         block, is_whole = next(blocks, None), next(blocks, None) is None
     except BadDataError:
         return []
-    if not isinstance(block, CsvBlock):
+    if block is None or not hasattr(block, "values"):
         return []
     columns = {name: getattr(options, name) or (name,) for name in _READ_AS_NUMBERS}
     names = [*chain.from_iterable(columns.values()), options.time or ""]
     takes_gaps = options.task in OPTIONS_OF_TASKS["nan"]
     skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
     gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
-    needed = [*["--encoding cp1252"] * is_encoded, *block.remedies(names, gaps)]
-    if is_whole and (total := block.total(block)) is not None:
+    mends = remedies(block.values(names), gaps, block.notation.decimal)
+    if "is missing" not in text and all(one.startswith(("--nan", "--where")) for one in mends):
+        mends = []  # other rows have gaps
+    needed = [*["--encoding cp1252"] * is_encoded, *mends]
+    if is_whole and hasattr(block, "total") and (total := block.total(block)) is not None:
         _, row, name = total
         left_out = f"{name}!={'' if row[name] is None else row[name]}"
         needed.append(f"--where {shlex.quote(left_out)}")
@@ -219,6 +227,33 @@ def named_twice(options: Options) -> list[str]:
     """List the files that are given twice, even under two names."""
     paths = list(map(os.path.realpath, options.files))
     return [name for at, name in enumerate(options.files) if paths[at] in paths[:at]]
+
+
+def copies(files: Sequence[str]) -> list[tuple[str, str]]:
+    """List the files that hold the same bytes as one before them, each with that one."""
+    sizes = {file: 0 if is_read_once(file) else size_of(file) or 0 for file in files}
+    n_of_size = Counter(sizes.values())
+    first: dict[tuple[int, bytes], str] = {}
+    found = []
+    for file in (file for file, size in sizes.items() if size and n_of_size[size] > 1):
+        with reading(file), Path(file).open("rb") as stream:
+            head = stream.read(_HEAD_BYTES)
+        one = first.setdefault((sizes[file], head), file)
+        if not Path(one).samefile(file) and cmp(one, file, shallow=False):
+            found.append((file, one))
+    return found
+
+
+def sentinels(options: Options, rows: Sequence[RawRow]) -> list[str]:
+    """Say which numbers of the first rows usually stand where there is none."""
+    named = chain.from_iterable(getattr(options, name) or (name,) for name in _READ_AS_NUMBERS)
+    said = []
+    for name in dict.fromkeys(named):
+        values = {value for row in rows if isinstance(value := row.get(name), int | float)}
+        for number in sorted(values & _SENTINELS):
+            left_out = shlex.quote(f"{name}!={number:g}")
+            said.append(f"`{name}` has {number:g}; if it means none, --where {left_out}.")
+    return said
 
 
 def no_rows(options: Options, left: Iterable[str]) -> BadDataError:

@@ -14,10 +14,12 @@ from streameval.cli.errors import UsageError
 from streameval.cli.eval_checks import (
     PARTIAL,
     check_can_be_read_twice,
+    copies,
     filters,
     named_twice,
     no_rows,
     refuse_run,
+    sentinels,
     total_size,
 )
 from streameval.cli.options import Options, option_words
@@ -95,7 +97,9 @@ class EvalRun:
         if not rows:
             raise no_rows(options, source.left())
         check_columns([condition.column for condition in options.where], rows)
-        plan = attrs.evolve(_planned(task, options, rows), words=option_words, advice=PARTIAL)
+        plan = _planned(task, options, rows)
+        notes = (*plan.notes, *sentinels(options, rows))
+        plan = attrs.evolve(plan, notes=notes, words=option_words, advice=PARTIAL)
         return rows, blocks, plan
 
     def counted(self, plan: Plan, counting: Plan, blocks: Iterator[Block]) -> tuple[RunTotal, Plan]:
@@ -340,6 +344,10 @@ def _what_was_read(
         *(
             Note("warning", f"{name}: named more than once, and counted each time.")
             for name in named_twice(options)
+        ),
+        *(
+            Note("warning", f"{name}: holds the same bytes as {other}, and both are counted.")
+            for name, other in copies(options.files)
         ),
         *_bad_rows(tally.bad),
     )

@@ -333,17 +333,17 @@ class Options:
         "for CSV without a header: its column names, or none to number them 1, 2, 3"
     )
     decimal: Literal[",", "."] | None = _input(
-        "the decimal separator of CSV, default a point", metavar="CHARACTER"
+        "the decimal separator of text files, default a point", metavar="CHARACTER"
     )
     thousands: values.Character | None = _input(
-        "the separator of thousands in CSV: , . ' _ or a space"
+        "the separator of thousands in text files: , . ' _ or a space"
     )
-    percent: bool | None = _input("read 6.95%% in CSV as 0.0695")
+    percent: bool | None = _input("read 6.95%% in text files as 0.0695")
     na: values.NameList | None = _input(
-        "the cells of CSV that are missing, besides empty ones, such as NULL,N/A"
+        "the texts that are missing values, besides empty cells, such as NULL,N/A"
     )
     dates: Literal["dmy", "mdy"] | None = _input(
-        "the order of dates in CSV such as 01.05.2026: day or month first", metavar="ORDER"
+        "the order of dates in text files such as 01.05.2026: day or month first", metavar="ORDER"
     )
     encoding: Annotated[str, "NAME"] | None = _input(
         "the encoding of CSV, default UTF-8, such as cp1252"

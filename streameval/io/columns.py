@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 import struct
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import accumulate, chain, pairwise
@@ -17,9 +18,11 @@ from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
 from streameval.io.notation import (
+    OPTION,
     advice,
     amount_or_text,
     integer_or_text,
+    is_gap,
     items_or_text,
     text_or_none,
     without_currency,
@@ -42,6 +45,7 @@ _WORDS = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
 _TRUTHS = _WORDS | {"1": True, "1.0": True, "0": False, "0.0": False}
 
 
+_BETWEEN_OPTIONS = re.compile(r"(?<! or) (?=--)")
 _COMMA_HINT = " with a decimal point (--decimal , reads commas)"
 
 
@@ -65,6 +69,40 @@ class OddCell(str):
 def hint_of(value: Any) -> str:
     """Name the option that reads a value of a table of text; empty if none does."""
     return value.hint if isinstance(value, OddCell) else ""
+
+
+def remedies(columns: Mapping[str, Sequence[Any]], gaps: Container[str], decimal: str) -> list[str]:
+    """List the options that read texts of some columns which are no numbers as they are written.
+
+    Parameters
+    ----------
+    columns : mapping
+        The values of each column; None and an empty text are gaps.
+    gaps : container of str
+        The columns in which a missing number may be skipped; rows without others may be left out.
+    decimal : str
+        The decimal separator, as far as it is known.
+    """
+    found: dict[str, list[str]] = {}
+    for name, values in columns.items():
+        texts = [value or "" for value in values if value is None or isinstance(value, str)]
+        shares = [text[:-1].rstrip() for text in texts if text.endswith("%")]
+        has_gaps = False
+        for text in dict.fromkeys(texts + shares):
+            (value,) = Numbers().from_text([text])
+            option = OPTION.search(hint_of(value))
+            for one in [] if option is None else _BETWEEN_OPTIONS.split(option[1]):
+                found.setdefault(one.partition(" ")[0], []).append(one)
+            has_gaps |= value is None or is_gap(text)
+        if has_gaps and any(value not in (None, "") and not is_gap(value) for value in values):
+            mend = "--nan skip" if name in gaps else f"--where {shlex.quote(f'{name}!=')}"
+            found[mend] = [mend]
+    if "--na" in found:
+        missing = dict.fromkeys(one.removeprefix("--na ") for one in found["--na"])
+        found["--na"] = [f"--na {','.join(missing)}"]
+    if decimal == "," or "--thousands ." in found.get("--thousands", ()):  # with which it is one
+        found.pop("--decimal", None)
+    return [min(options, key=len) for _, options in sorted(found.items())]
 
 
 class FieldType(Protocol):

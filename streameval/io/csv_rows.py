@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-import shlex
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -15,7 +14,7 @@ import attrs
 from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array
 from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
-from streameval.io.columns import Argument, Numbers, has_decimal_comma, hint_of
+from streameval.io.columns import Argument, has_decimal_comma
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import (
@@ -29,7 +28,6 @@ from streameval.io.lines import (
     text_of,
 )
 from streameval.io.notation import (
-    OPTION,
     UTF8,
     Dialect,
     Notation,
@@ -175,33 +173,11 @@ class CsvBlock:
             for more in range(line + 1, self.first_line + after):
                 yield more, f"part of the bad row that begins on line {line}"
 
-    def remedies(self, names: Iterable[str], gaps: Container[str]) -> list[str]:
-        """List the options that read what is no number as it is written in some columns.
-
-        Parameters
-        ----------
-        names : iterable of str
-            The columns.
-        gaps : container of str
-            Those in which a missing number may be skipped; rows without others may be left out.
-        """
-        found: dict[str, list[str]] = {}
+    def values(self, names: Iterable[str]) -> dict[str, list[str]]:
+        """List the cells of some columns, as far as there are such."""
         rows = [row for _, row in self._rows() if isinstance(row, list)]
-        for name in set(names).intersection(self.header):
-            position = self.header.index(name)
-            for cell in dict.fromkeys(row[position] for row in rows):
-                (value,) = Numbers().from_text([cell])
-                option = OPTION.search(hint_of(value))
-                if option is not None:
-                    found.setdefault(option[1].partition(" ")[0], []).append(option[1])
-                if value is None or (option and "--na " in option[1]):
-                    left_out = f"--where {shlex.quote(f'{name}!=')}"
-                    mend = "--nan skip" if name in gaps else left_out
-                    found[mend] = [mend]
-        if "--na" in found:
-            texts = dict.fromkeys(one.removeprefix("--na ") for one in found["--na"])
-            found["--na"] = [f"--na {','.join(texts)}"]
-        return [min(options, key=len) for _, options in sorted(found.items())]
+        indexes = {name: self.header.index(name) for name in names if name in self.header}
+        return {name: [row[at] for row in rows] for name, at in indexes.items()}
 
     def total(self, first: CsvBlock) -> tuple[int, Mapping[str, Any], str] | None:
         """Return the line and cells of a last row like a total, and the column that shows it.
@@ -327,7 +303,7 @@ class CsvLayout:
             decimal, why = _decimal(data, delimiter)
             notation = attrs.evolve(notation, decimal=decimal)
             found += why
-        if is_free and _is_spaced(names):
+        if is_free and (_is_spaced(names) or (looks_on and _are_spaced(data, delimiter))):
             notation = attrs.evolve(notation, is_spaced=True)
             names = tuple(name.strip().strip('"') for name in names)
             found.append("spaces around cells")
@@ -479,6 +455,14 @@ def _is_spaced(names: Sequence[str]) -> bool:
     """Whether the header has a space after each delimiter, and other names without them."""
     stripped = {name.strip() for name in names}
     return all(name[:1] == " " for name in names[1:]) and len(stripped) == len(names) > 1
+
+
+def _are_spaced(data: bytes, delimiter: str) -> bool:
+    """Whether the first rows have a space after each delimiter, below any header."""
+    rows = [row for _, row in _first_rows(data, delimiter)[1:]]
+    return bool(rows) and all(
+        len(row) > 1 and all(cell[:1] == " " for cell in row[1:]) for row in rows
+    )
 
 
 def _decimal(data: bytes, delimiter: str) -> tuple[str, list[str]]:

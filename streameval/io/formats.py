@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from streameval.io.lines import Ends, Piece
 
 
+_OF_TABLES = ("delimiter", "header", "encoding")
+"""The arguments of a dialect that JSON lacks; the others tell what its texts mean too."""
+
+
 class Layout(Protocol):
     """How the rows of a file of text are cut into blocks."""
 
@@ -70,6 +74,12 @@ class Format:
     layout: Callable[[], type[Layout]] | None = None
     delimiter: str = ""
 
+    def refused(self, dialect: Dialect) -> str | None:
+        """Return the first argument of a dialect that this format does not have."""
+        if self.delimiter:
+            return None
+        return dialect.argument(*_OF_TABLES) if self.layout is not None else dialect.argument()
+
     @property
     def title(self) -> str:
         """What messages call it."""
@@ -77,20 +87,29 @@ class Format:
 
 
 def _begins_json(head: bytes) -> bool:
-    """Tell whether it is an object, or an array of them."""
+    """Tell whether it is an object, or an array of objects or lists; or a row that is a list."""
     text = head.removeprefix(BOM_UTF8).lstrip()
-    return text.removeprefix(b"[").lstrip().startswith(b"{")
+    line = text.partition(b"\n")[0].rstrip()
+    is_list = line[:1] + line[-1:] == b"[]" and line.count(b"[") == 1
+    return is_list or text.removeprefix(b"[").lstrip()[:1] in (b"{", b"[")
 
 
-def _json_blocks(stream: ByteStream, *_: Any, may_be_cut: bool) -> Iterator[Block]:
+def _json_blocks(
+    stream: ByteStream, dialect: Dialect | None, *_: Any, may_be_cut: bool
+) -> Iterator[Block]:
     from streameval.io import json_lines  # noqa: PLC0415 (of the format)
 
     head = stream.peek()
+    blocks: Iterator[Block]
     if json_lines.holds_records(head):
-        return json_lines.record_blocks(stream)
-    if json_lines.holds_items(head):
-        return json_lines.item_blocks(stream, may_be_cut=may_be_cut)
-    return json_lines.json_blocks(stream)
+        blocks = json_lines.record_blocks(stream)
+    elif json_lines.holds_items(head):
+        blocks = json_lines.item_blocks(stream, may_be_cut=may_be_cut)
+    else:
+        blocks = json_lines.json_blocks(stream)
+    if dialect is None or dialect.notation.is_usual:
+        return blocks
+    return (attrs.evolve(block, notation=dialect.notation) for block in blocks)
 
 
 def _json_layout() -> type[Layout]:
@@ -181,7 +200,7 @@ def read_blocks(
         Whether truncated packed data, or items of JSON without an end, are read as far as they
         go; the last block says so.
     dialect : Dialect, optional
-        How a table of text is written; files of other formats are then refused.
+        How a table of text is written, and the texts of JSON; files of other formats are refused.
 
     Raises
     ------
@@ -217,10 +236,11 @@ def checked_format(source: str, form: str | None, dialect: Dialect | None) -> Fo
     InvalidInputError
         If an option for tables is given for another format.
     """
-    argument = None if dialect is None else dialect.argument
-    name = form or format_of(source) or (argument and _CSV.name)
+    dialect = dialect or Dialect()
+    name = form or format_of(source) or (dialect.argument(*_OF_TABLES) and _CSV.name)
     known = None if name is None else FORMATS[name]
-    if argument is not None and known is not None and not known.delimiter:
+    argument = None if known is None else known.refused(dialect)
+    if argument is not None:
         raise InvalidInputError(
             f"is for tables of text, and {name_of(source)} is of the format {name}",
             argument=argument,

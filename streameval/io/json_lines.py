@@ -9,12 +9,13 @@ import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
 from streameval.errors import BadDataError
-from streameval.inputs.paths import find, is_path
+from streameval.inputs.paths import Fields, find, is_path
 from streameval.io.blocks import Fault, Parsed, assemble, fields_of
 from streameval.io.columns import Argument
 from streameval.io.errors import shown
@@ -29,7 +30,8 @@ from streameval.io.lines import (
     pieces,
     text_of,
 )
-from streameval.io.packed import PACKED_SUFFIXES
+from streameval.io.notation import Dialect, Notation
+from streameval.io.packed import UNPACKING
 from streameval.io.recognition import check_is_text
 from streameval.io.streams import STANDARD_INPUT, ByteStream, CutShortError, name_of
 
@@ -50,7 +52,7 @@ _AFTER_OBJECT = re.compile(r"()[ \t\r\n]*")
 _NEXT_ITEM = re.compile(r"\n\{|\},\s*\{")
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
-_NAMELESS = "jq -r '.[] | @csv' FILE | streameval eval - --header A,B reads rows without names"
+_USUAL = Notation()
 _AT_ONCE = 256  # lines whose objects are in memory, before they become columns
 
 
@@ -75,6 +77,8 @@ class JsonBlock:
         What the last line lacks, as in `Piece`.
     end : int, optional
         The position in the file where the block ends, as in `Piece`.
+    notation : Notation
+        What texts mean.
     """
 
     unit: ClassVar[str] = "line"
@@ -84,13 +88,21 @@ class JsonBlock:
     taken: int
     unended: str = ""
     end: int | None = None
+    notation: Notation = _USUAL
 
     def rows(
         self,
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
         """Yield the lines that are objects."""
-        return (row for _, rows, _ in self._pieces() for row in rows)
+        rows = (row for _, rows, _ in self._pieces() for row in rows)
+        return rows if self.notation.is_usual else map(self.notation.read_value, rows)
+
+    def values(self, names: Iterable[str]) -> dict[str, list[Any]]:
+        """List the values of some fields and paths, as far as there are such."""
+        rows = list(map(Fields, self.rows()))
+        found = {name: [row[name] for row in rows if name in row] for name in names}
+        return {name: values for name, values in found.items() if values}
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that have them."""
@@ -111,6 +123,8 @@ class JsonBlock:
             # Lists by column: a list for each row would keep the garbage collector busy.
             for name, items in found.items():
                 items.extend(values_of(rows, name))
+        if not self.notation.is_usual:
+            found = {name: self.notation.read_value(items) for name, items in found.items()}
         values = {field: found[field[0]] for field in fields}
         row_ids = _joined(numbered)
         return assemble(columns, values, row_ids, faults, where)
@@ -137,12 +151,16 @@ class JsonBlock:
 
     def _read(self, text: str) -> dict[str, Any] | str:
         """Parse a line that is not only an object, or describe its fault."""
+        if is_list(text):
+            return _of_lists(self.source, text)
         return _of_array(self.source) if text.startswith("[") else _object(text)
 
 
 @attrs.frozen
 class JsonLayout:
-    """How JSON lines are cut."""
+    """How JSON lines are cut, and what their texts mean."""
+
+    notation: Notation = _USUAL
 
     @staticmethod
     def ends() -> LineEnds:
@@ -150,14 +168,15 @@ class JsonLayout:
         return LineEnds()
 
     @classmethod
-    def of(cls, piece: Piece, *_: Any) -> tuple[Self | None, Piece]:
+    def of(cls, piece: Piece, _: str, dialect: Dialect, *__: Any) -> tuple[Self | None, Piece]:
         """Return the layout, which all files share, once there is a line."""
-        return (cls() if piece.taken else None), piece
+        return (cls(dialect.notation) if piece.taken else None), piece
 
     def block(self, source: str, piece: Piece) -> JsonBlock:
         """Make a block of whole lines."""
         return JsonBlock(
-            source, piece.first_line, piece.data, piece.taken, piece.unended, piece.end
+            *(source, piece.first_line, piece.data, piece.taken, piece.unended, piece.end),
+            notation=self.notation,
         )
 
 
@@ -175,10 +194,23 @@ class JsonItems(JsonBlock):
     unit: ClassVar[str] = "item"
 
     def _read(self, text: str) -> dict[str, Any] | str:
-        value = _object(text)
-        return (
-            f"{value} ({_NAMELESS})" if isinstance(value, str) and text.startswith("[") else value
-        )
+        return _of_lists(self.source, text, ".[] | ") if is_list(text) else _object(text)
+
+
+def is_list(text: str) -> bool:
+    """Tell whether a text is a list of values, such as the cells of a row.
+
+    >>> is_list("[1, 0.9]"), is_list('["y_true", "y_score"]'), is_list('[{"y_true": 1}]')
+    (True, True, False)
+    """
+    if text[:1] != "[":
+        return False
+    try:
+        value, end = _decode(text)
+    except (ValueError, RecursionError):
+        return False
+    is_row = any(not isinstance(item, dict | list) for item in value)
+    return end == len(text.rstrip()) and is_row
 
 
 def holds_items(head: bytes) -> bool:
@@ -189,6 +221,8 @@ def holds_items(head: bytes) -> bool:
     """
     text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
     line, newline, _ = text.partition(b"\n")
+    if newline and is_list(line.decode("utf-8", "replace")):
+        return False
     return text.startswith(b"[") or (newline == b"\n" and line.strip() == b"{")
 
 
@@ -334,16 +368,34 @@ def _parsed(
 
 def _of_array(source: str) -> str:
     """Say how to make lines of an array, as which the whole file was probably written."""
-    path, jq = Path(source), "jq -c '.[]'"
-    if path.suffix in PACKED_SUFFIXES:
-        path, jq = path.with_suffix(""), f"unpack it, and {jq}"
+    path = Path(source)
+    path = path.with_suffix("") if path.suffix in UNPACKING else path
     made = shlex.quote(f"{path.with_suffix('')}.lines.jsonl")
-    command = (
-        f"pipe it through {jq}"
-        if source == name_of(STANDARD_INPUT)
-        else f"{jq} {shlex.quote(str(path))} > {made} makes them"
-    )
+    command = _through(source, "jq -c '.[]'", f"> {made} makes them")
     return f"begins with '[', but JSON lines are expected, one object a line; {command}"
+
+
+def _of_lists(source: str, text: str, rows: str = "") -> str:
+    """Say how to read rows that are lists, of which the first one may name the columns."""
+    items = json.loads(text)
+    if all(isinstance(item, str) for item in items):
+        jq, read = f"jq -r {shlex.quote(f'{rows}@csv')}", "lists"
+    else:
+        names = ascii_uppercase[: len(items)]
+        pairs = ", ".join(f"{name}: .[{at}]" for at, name in enumerate(names))
+        jq, read = f"jq -c {shlex.quote(f'{rows}{{{pairs}}}')}", f"the columns {', '.join(names)}"
+    command = _through(source, jq, f"| streameval eval - reads {read}")
+    return f"a list, and not an object; {command}"
+
+
+def _through(source: str, jq: str, then: str) -> str:
+    """Write a command that reads a file by jq."""
+    suffix = Path(source).suffix
+    if source == name_of(STANDARD_INPUT):
+        return f"pipe it through {jq}"
+    if suffix in UNPACKING:
+        return f"{UNPACKING[suffix]} {shlex.quote(source)} | {jq} {then}"
+    return f"{jq} {shlex.quote(source)} {then}"
 
 
 def _object(text: str) -> dict[str, Any] | str:

@@ -121,6 +121,16 @@ class Notation:
         written = whole if fraction is None else f"{whole}.{fraction}"
         return f"{written}e-2" if is_share else f"{written}{match['exponent'] or ''}"
 
+    def read_value(self, value: Any) -> Any:
+        """Read a value of JSON: texts as cells, None where they are missing."""
+        if type(value) is str:
+            return self.read(value) or None if value else value
+        if type(value) is list:
+            return [self.read_value(item) for item in value]
+        if type(value) is dict:
+            return {name: self.read_value(item) for name, item in value.items()}
+        return value
+
     @property
     def _marks(self) -> str:
         return _SPACES if self.thousands == " " else self.thousands
@@ -335,11 +345,10 @@ class Dialect:
             **{name: value for name, value in given.items() if value is not None},
         )
 
-    @property
-    def argument(self) -> str | None:
-        """The first argument that was given."""
-        given = attrs.asdict(self)
-        return next((name for name, value in given.items() if value is not None), None)
+    def argument(self, *names: str) -> str | None:
+        """Return the first of these arguments, by default of all, that was given."""
+        given = (name for name, value in attrs.asdict(self).items() if value is not None)
+        return next((name for name in given if not names or name in names), None)
 
 
 def integer_or_text(cell: str) -> int | str | None:

@@ -17,7 +17,9 @@ import attrs
 HEAD_BYTES = 10
 """The number of bytes at the start of a file that identify its packing."""
 
-PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+UNPACKING = {".gz": "gzip -dc", ".bz2": "bzip2 -dc", ".xz": "xz -dc", ".zst": "zstd -dc"}
+"""The commands that unpack files, by how their names end."""
+PACKED_SUFFIXES = tuple(UNPACKING)
 
 _MAGIC_BYTES = 6  # the most that identify a member after the first
 _CHUNK = 2**14  # bytes of packed data at a time

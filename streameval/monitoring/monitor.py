@@ -211,6 +211,12 @@ class Monitor:
         self._listeners: list[Callable[[Snapshot], None]] = []
         self._servers: list[Server] = []
         self._pages: list[LivePage] = []
+        if output is not None and not all(
+            hasattr(output, name) for name in ("path", "restore", "write")
+        ):
+            raise InvalidInputError(
+                f"must have `path`, `restore` and `write`, got {output!r}", argument="output"
+            )
         self._output = output
         self._quarantine = None if quarantine is None else Quarantine(os.fspath(quarantine))
         self._name = checkpoint

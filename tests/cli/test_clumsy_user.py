@@ -1,6 +1,8 @@
 """What people get wrong: one line on standard error, and the exit code that belongs to it."""
 
 import gzip
+import json
+import subprocess
 import sys
 
 import pytest
@@ -32,7 +34,12 @@ MISNAMED = [
     (
         "Report,May,\n2026,,\nan id,y_true,y_pred\n7,1,1\n",
         [],
-        f"{NO_TRUTH}Report, May, ''. A later row names 'y_true': `sed -n '/^\"*an.id/,$p' ",
+        f"{NO_TRUTH}Report, May, ''. A later row names 'y_true': `sed -n '/^[^[:alnum:]]*an.id/",
+    ),
+    (
+        "a,b,c\nx,,\n,y_true,y_pred\n0,1,1\n",
+        [],
+        f"{NO_TRUTH}a, b, c. A later row names 'y_true': `sed -n '/^[^[:alnum:]]*y_true/,$p' ",
     ),
     (
         "1.0e+00 2.5e-01\n0.0e+00 5.0e-01\n",
@@ -412,3 +419,51 @@ def test_events_without_a_truth_are_told_their_task(call, folder):
     )
     task, *options = call("eval", "a.csv").err.rpartition("--task ")[2].rstrip(".\n").split()
     assert call("eval", "a.csv", "--task", task, *options, "--json").code == 0
+
+
+@each("order", [1, -1])
+def test_eval_names_the_command_that_makes_a_row_of_each_shown_item(order, call, folder):
+    shown = [{"clicked": [1, 0], "s": [0.9, 0.2]}, {"clicked": [0, 1, 0], "s": [0.3, 0.8, 0.1]}]
+    rows = shown[::order]
+    (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    said = call("eval", "a.jsonl", *BINARY, "--y-true", "clicked", "--y-score", "s").err
+    command = said.rpartition("; ")[2].partition(" makes a row of each")[0]
+    subprocess.run(command.replace("FILE", "a.jsonl"), shell=True, check=True)
+    found = call("eval", "rows.jsonl", *BINARY, "--json").json
+    assert (found["rows"], found["metrics"]["roc_auc"]) == (5, 1.0)
+    assert "makes a row" not in call("eval", "a.jsonl", "--y-true", "clicked", "--y-pred", "s").err
+
+
+def test_eval_warns_of_copies(call, folder):
+    for name, text in (("a", "1,1"), ("b", "0,1"), ("copy", "1,1"), ("empty", "")):
+        (folder / f"{name}.csv").write_text(f"y_true,y_pred\n{text}\n" if text else "")
+    done = call("eval", "a.csv", "b.csv", "copy.csv")
+    assert done.code == 0
+    assert done.err == (
+        "streameval: warning: copy.csv: holds the same bytes as a.csv, and both are counted.\n"
+    )
+    assert not call("eval", "a.csv", "b.csv").err
+    (folder / "link.csv").symlink_to("a.csv")
+    (line,) = call("eval", "a.csv", "link.csv").err.splitlines()
+    assert line.endswith("link.csv: named more than once, and counted each time.")
+
+
+def test_eval_notes_numbers_that_often_stand_where_there_is_none(call, folder):
+    (folder / "a.csv").write_text("y_true,y_pred,x\n3,2.5,-999\n-999,1,-999\n4,-9999,0\n")
+    assert call("eval", "a.csv", "--task", "regression").err == (
+        "streameval: note: `y_true` has -999; if it means none, --where 'y_true!=-999'.\n"
+        "streameval: note: `y_pred` has -9999; if it means none, --where 'y_pred!=-9999'.\n"
+    )
+    left = ("--where", "y_true!=-999", "--where", "y_pred!=-9999")
+    assert not call("eval", "a.csv", "--task", "regression", *left).err
+
+
+def test_eval_refuses_a_matrix_that_takes_most_of_the_memory(call, write):
+    name = write("a.csv", [{"y_true": 1, "y_pred": 1}])
+    said = call("eval", name, "--classes", "20000")
+    assert said.code == 2
+    assert said.err == (
+        "streameval: error: the matrix of 20,000 classes and the intervals of its report take 22 "
+        "GB, so there may be 10,000; --classes auto counts those that occur, up to 4,096, and "
+        "--task values a column that says whether each row is right.\n"
+    )

@@ -1,5 +1,6 @@
 """Exports of warehouses: separators, percentages, missing values and encodings of CSV."""
 
+import json
 import shlex
 
 import pytest
@@ -112,5 +113,31 @@ def test_watch_reads_the_same(call, export, folder):
 
 def test_options_of_tables_are_refused_for_other_formats(call, folder):
     (folder / "a.jsonl").write_text('{"y_true": 1, "y_pred": 1}\n', encoding="utf-8")
-    assert "is for tables of text" in call("eval", "a.jsonl", "--percent").err
+    assert "is for tables of text" in call("eval", "a.jsonl", "--encoding", "cp1252").err
+    assert "is for tables of text" in call("eval", "a.parquet", "--percent").err
     assert "--thousands must be a comma" in call("eval", "a.csv", "--thousands", "x").err
+
+
+@pytest.mark.parametrize(
+    ("texts", "named"),
+    [
+        (["0,18", "0,9"], ["--decimal", ","]),
+        (["6,95%", "94%"], ["--decimal", ",", "--percent"]),
+        (["1,367.62", "12"], ["--thousands", ","]),
+        (["7.761,18", "0,5"], ["--thousands", "."]),
+        (["1.204,5%", "NULL", "3,1%"], ["--na", "NULL", "--nan", "skip", "--percent"]),
+    ],
+)
+def test_texts_of_json_are_read_by_the_options_that_the_refusal_names(call, folder, texts, named):
+    rows = [{"of": {"value": text}} for text in [*texts, 1]]
+    (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    (folder / "a.json").write_text(json.dumps(rows, indent=1))
+    lines = ["of.value", *(f'"{text}"' for text in [*texts, 1])]
+    (folder / "a.csv").write_text("\n".join(lines) + "\n")
+    given = ("--task", "values", "--value", "of.value", "--json")
+    for name in ("a.jsonl", "a.json"):
+        refusal = call("eval", name, *given).err
+        options = shlex.split(refusal.partition("Use `")[2].partition("`")[0])
+        assert set(named) <= set(options)
+        found = call("eval", name, *given, *options).json["metrics"]
+        assert found == call("eval", "a.csv", *given, *options).json["metrics"]

@@ -107,12 +107,28 @@ def test_eval_names_the_command_that_writes_what_duckdb_and_polars_draw(title, f
     )
 
 
-def test_eval_names_the_command_that_reads_lists_without_names(folder, call, stdin):
-    (folder / "a.json").write_text("[[1, 1], [0, 1]]")
-    assert call("eval", "a.json").err == (
-        "streameval: error: a.json, item 1: not an object, got [1, 1] (jq -r '.[] | @csv' FILE | "
-        "streameval eval - --header A,B reads rows without names).\n"
-    )
+@pytest.mark.parametrize("ending", ["", ".json", ".json.gz"])
+@pytest.mark.parametrize(
+    ("text", "jq"),
+    [
+        ("[[1, 1], [0, 1]]", "-c '.[] | {A: .[0], B: .[1]}'"),
+        ("[1, 1]\n[0, 1]\n", "-c '{A: .[0], B: .[1]}'"),
+        ('[["A", "B"],\n [1, 1], [0, 1]]', "-r '.[] | @csv'"),
+        ('["A", "B"]\n[1, 1]\n[0, 1]\n', "-r @csv"),
+    ],
+)
+def test_eval_names_the_command_that_reads_lists(text, jq, ending, folder, call, stdin):
+    packed = gzip.compress(text.encode()) if ending.endswith("gz") else text.encode()
+    (folder / f"a{ending}").write_bytes(packed)
+    said = call("eval", f"a{ending}").err
+    command, _, _ = said.partition(" reads ")
+    _, _, command = command.partition("an object; ")
+    assert f"jq {jq} " in f"{command} "
+    before, named, rest = command.rpartition(" | streameval eval -")
+    assert (bool(before), named, rest) == (True, " | streameval eval -", "")
+    stdin(subprocess.run(before, shell=True, capture_output=True, check=True).stdout)
+    found = call("eval", "-", "--y-true", "A", "--y-pred", "B", "--json").json
+    assert (found["rows"], found["metrics"]["accuracy"]) == (2, 0.5)
 
 
 def test_eval_names_the_command_that_exports_records_of_psql(folder, call):

@@ -149,6 +149,8 @@ SET = Dialect(header=("a", "b"), decimal=".")
             "the delimiter ';' and decimal points in 1.500 (--thousands . reads thousands)",
         ),
         ("t, s\n1, 5\n", Dialect(), ",", ".", "spaces around cells"),
+        ("t,s\n1, 5\n2, 5\n", Dialect(), ",", ".", "spaces around cells"),
+        ("t,s\n1, 5\n2,5\n", Dialect(), ",", ".", ""),
         (' t , "s"\n1, 5\n', Dialect(), ",", ".", "spaces around cells"),
         ("1;2\n", SET, ";", ".", "the delimiter ';'"),
         ("1;0,5\n", Dialect(header=()), ",", ".", ""),

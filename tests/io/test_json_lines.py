@@ -76,7 +76,14 @@ JQ = "jq -c '.[]' log > log.lines.jsonl makes them"
         ('{"t": ' + "9" * 5000 + "}", "not JSON (a number of thousands of digits)"),
         ("[" * 100_000, "begins with '[', but JSON lines are expected, one object a line; " + JQ),
         ('{"a":' * 100_000, "not JSON (nested too deeply)"),
-        ("[1, 2]", "begins with '[', but JSON lines are expected, one object a line; " + JQ),
+        (
+            "[1, [2]]",
+            (
+                "a list, and not an object; jq -c '{A: .[0], B: .[1]}' log | streameval eval - "
+                "reads the columns A, B"
+            ),
+        ),
+        ('["a", "b"]', "a list, and not an object; jq -r @csv log | streameval eval - reads lists"),
         ("3", "not an object, got 3"),
         (b'{"t": 1, "n": "\xff"}', "not UTF-8"),
         ("{}", "`t` is missing"),
@@ -99,7 +106,7 @@ def test_block_sets_a_bad_line_apart(line, reason):
     ("source", "command"),
     [
         ("my log.json", "jq -c '.[]' 'my log.json' > 'my log.lines.jsonl' makes them"),
-        ("log.json.gz", "unpack it, and jq -c '.[]' log.json > log.lines.jsonl makes them"),
+        ("log.json.gz", "gzip -dc log.json.gz | jq -c '.[]' > log.lines.jsonl makes them"),
         ("log.lines.jsonl", "jq -c '.[]' log.lines.jsonl > log.lines.lines.jsonl makes them"),
         (name_of("-"), "pipe it through jq -c '.[]'"),
     ],

@@ -652,6 +652,7 @@ def test_refused_migration_leaves_the_checkpoint(start):
         ({"read_bytes": 0}, "`read_bytes` must be an integer of at least 1, got 0"),
         ({"read_bytes": 2**60}, "`read_bytes` must be at most 1,073,741,824, got"),
         ({"clock": 3}, "`clock` must be a function that returns seconds since 1970, got 3"),
+        ({"output": 3}, "`output` must have `path`, `restore` and `write`, got 3"),
         ({"clock": lambda: "now"}, "`clock` must be a function .*, got 'now'"),
         ({"clock": lambda: float("nan")}, "`clock` must be a function .*, got nan"),
         ({"key": "id"}, "`key` needs `labels`"),

@@ -389,7 +389,7 @@ def _of_later_header(absent: Sequence[str], _: Sequence[str], rows: Sequence[Raw
     if not below:
         return ""
     first = re.sub(r"\W", ".", str(next(filter(None, row.values()))))
-    above = shlex.quote(f'/^"*{first}/,$p')
+    above = shlex.quote(f"/^[^[:alnum:]]*{first}/,$p")
     return f" A later row names {below!r}: `sed -n {above} FILE > log.csv` begins there."
 
 
@@ -685,7 +685,7 @@ def label_type(layout: TaskColumns, names: tuple[str, ...], classes: Any) -> Fie
         raise UsageError(
             f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1, which "
             "MultiLabelBinarizer of scikit-learn makes of names; of shown items, --task ranking "
-            f"reads them with --relevance {shlex.quote(layout.label[0])}."
+            f"reads them with --relevance {shlex.quote(layout.label[0])}{_one_by_one(layout)}."
         )
     is_true = any(says_truth(layout.row[name]) for name in (*layout.label, *layout.prediction))
     reads = "--classes 2 reads true as 1," if is_true else "--y-score reads scores,"
@@ -708,6 +708,15 @@ def label_type(layout: TaskColumns, names: tuple[str, ...], classes: Any) -> Fie
     return field_type
 
 
+def _one_by_one(layout: TaskColumns) -> str:
+    """Name the command that makes a row of each item, if there is a list of scores beside it."""
+    truth, score = layout.label[0], layout.prediction[0]
+    if not (layout.of_scores and isinstance(layout.row[score], list)):
+        return ""
+    items = f"[.{truth}, .{score}] | transpose[] | {{y_true: .[0], y_score: .[1]}}"
+    return f"; jq -c {shlex.quote(items)} FILE > rows.jsonl makes a row of each"
+
+
 def presence_type(layout: TaskColumns, advice: str) -> FieldType:
     """Read labels 0 and 1 for rows with one score.
 
@@ -719,7 +728,9 @@ def presence_type(layout: TaskColumns, advice: str) -> FieldType:
     name = layout.label[0]
     label = layout.row[name]
     if isinstance(label, list):
-        raise UsageError(f"`{name}` holds lists, but there is one score per row.")
+        raise UsageError(
+            f"`{name}` holds lists, but there is one score per row{_one_by_one(layout)}."
+        )
     if says_yes(label):
         return Flags()
     if not (has_integer_labels("auto", label) or is_integer_text(label)):

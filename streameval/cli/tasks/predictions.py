@@ -23,6 +23,9 @@ from streameval.runs.sources import RawRow
 if TYPE_CHECKING:
     from streameval.accumulators.base import Accumulator
 
+_MOST_CLASSES = 10_000
+_BYTES_OF_PAIR = 56  # of two classes: a count, and derivatives of several metrics at a time
+
 
 def plan_of_classes(options: Options, rows: Sequence[RawRow]) -> Plan:
     """Choose the columns, the classes and the configuration.
@@ -70,6 +73,8 @@ def _choose(
     if classes == "auto":
         for layout in layouts:
             _refuse_fractions(layout)
+    elif not options.multilabel:
+        _check_number(fields.n_classes(classes))
     configuration = fields.configured(options, accumulator) | _labels(options, classes, first)
     made = fields.maker(
         make or accumulator, **configuration | {"classes": fields.with_names(options, classes)}
@@ -113,6 +118,17 @@ def _refuse_fractions(layout: fields.TaskColumns) -> None:
                 f"`{name}` holds fractions, {value!r}, which are not labels; --task regression "
                 "compares numbers, and --y-score names a score."
             )
+
+
+def _check_number(n_classes: int) -> None:
+    """Refuse so many classes that the report would take minutes and most of the memory."""
+    if n_classes > _MOST_CLASSES:
+        size = round(n_classes**2 * _BYTES_OF_PAIR / 1e9)
+        raise UsageError(
+            f"the matrix of {n_classes:,} classes and the intervals of its report take {size} GB, "
+            f"so there may be {_MOST_CLASSES:,}; --classes auto counts those that occur, up to "
+            "4,096, and --task values a column that says whether each row is right."
+        )
 
 
 def _refuse_two_models(
