@@ -57,6 +57,11 @@ class Row(NamedTuple):
     is_rare: bool = False
     better: str = ""
 
+    @property
+    def name(self) -> str:
+        """The heading with the qualifier, for sentences about one result."""
+        return f"{self.heading} {self.qualifier}".rstrip()
+
 
 class ByClass(NamedTuple):
     """The numbers of each class, group or other item.

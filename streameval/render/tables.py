@@ -112,7 +112,8 @@ def metric_table(
             "paired": "compare the same queries",
             "independent": "assume results on different data",
         }
-        said.append(f" Their intervals {how[held[0].samples]}.")
+        every = dict.fromkeys(how[change.samples] for change in held)
+        said.append(f" Their intervals {' or '.join(every)}.")
     return joined([table, element("p", *said, class_="note")])
 
 

@@ -14,7 +14,7 @@ from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.markup import Html, element, joined, label, percent
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture, time_axis
 from streameval.render.tables import dash_note, text_table
-from streameval.render.text import intervals, numbers, time_texts
+from streameval.render.text import chance_title, intervals, numbers, time_texts
 
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4
@@ -155,25 +155,25 @@ def time_table(
     shown = panes[-_MAX_LINES:]
     readings = [pane.reading for pane in shown]
     certified = [reading.certified if reading.is_open else None for reading in readings]
-    columns = {
-        "Rows": numbers([pane.rows for pane in shown], _DECIMALS),
-        "Labelled": numbers([pane.labelled for pane in shown], _DECIMALS),
-        metric: numbers([reading.value for reading in readings], _DECIMALS),
-        "Exact value within": intervals(certified, _DECIMALS),
-        f"{percent(level)} interval": intervals([one.sampling for one in readings], _DECIMALS),
-    }
-    if columns["Labelled"] == columns["Rows"]:
-        del columns["Labelled"]
-    columns = {name: cells for name, cells in columns.items() if any(cells)}
-    columns |= {
-        line.name: numbers([float(value) for value in line.values[-_MAX_LINES:]], _DECIMALS)
+    counts = numbers([pane.rows for pane in shown], _DECIMALS)
+    labelled = numbers([pane.labelled for pane in shown], _DECIMALS)
+    columns = [
+        ("Rows", counts),
+        ("Labelled", labelled if labelled != counts else []),
+        (metric, numbers([reading.value for reading in readings], _DECIMALS)),
+        ("Exact value within", intervals(certified, _DECIMALS)),
+        (chance_title(level), intervals([one.sampling for one in readings], _DECIMALS)),
+    ]
+    columns = [pair for pair in columns if any(pair[1])]
+    columns += [
+        (line.name, numbers([float(value) for value in line.values[-_MAX_LINES:]], _DECIMALS))
         for line in slices
-    }
+    ]
     every = readings + [pane.reading for line in slices for pane in line.panes[-_MAX_LINES:]]
     times = time_texts([pane.start for pane in shown])
     starts = [at + ", open" * pane.is_open for at, pane in zip(times, shown, strict=True)]
-    cells = [[cell.replace("nan", _DASH) for cell in column] for column in columns.values()]
-    heads = ["Start", *(label(name, 28) for name in columns)]
+    cells = [[cell.replace("nan", _DASH) for cell in column] for _, column in columns]
+    heads = ["Start", *(label(name, 28) for name, _ in columns)]
     looks = [None, *["number"] * len(columns)]
     table = text_table(heads, zip(starts, *cells, strict=True), f"{metric} over time", looks)
     return joined([table, *dash_note(every)])

@@ -24,6 +24,8 @@ SLICE = "slice"
 """What slices are by if nothing says of which column they are."""
 
 _SINGULAR = {"queries": "query"}
+_PARTS = ("Positives", "Both right")
+"""What is counted among the examples."""
 _SPANS = {
     np.timedelta64(1, "h"): "hours",
     np.timedelta64(1, "D"): "days",
@@ -68,12 +70,11 @@ def opening(
         return said + _worst_queries(whole, name, row, f" of {first}")
     sizes = _amounts(content)
     inside = f", in {_number_of(slices, by)}" if slices else ""
-    among = f", {sizes[1]} among them" if len(sizes) > 1 else ""
-    said = [f"Evaluated on {sizes[0]}{among}{inside}."]
+    said = [f"Evaluated on {sizes}{inside}."]
     row = content.rows[name]
     first = next(one for one in content.headline if one in content.rows)
     shown = [content.rows[one] for one in dict.fromkeys((first, name))]
-    said += [f"{one.heading} is {_value(one.reading, level)}." for one in shown]
+    said += [f"{one.name} is {_value(one.reading, level)}." for one in shown]
     said += [*_in_top(whole, level), *_bias(content)]
     block = content.by_class
     of_classes = [] if block is None else _lowest_of_classes(block, level)
@@ -122,10 +123,14 @@ def _bias(content: PageContent) -> list[str]:
     return [f"The mean prediction is {share(abs(more))} {side} the share of positives."]
 
 
-def _amounts(content: PageContent) -> list[str]:
-    """Say how much was counted: examples and positives, or queries."""
+def _amounts(content: PageContent) -> str:
+    """Say how much was counted: examples, and which of them are positives, or the groups."""
     counts = [row for row in content.rows.values() if row.reading.is_count and not row.is_rare]
-    return [_amount(row.reading.value, row.heading) for row in counts[:2]]
+    first, *others = (_amount(row.reading.value, row.heading) for row in counts[:2])
+    if not others:
+        return first
+    is_part = counts[1].heading in _PARTS
+    return f"{first}, {others[0]} among them" if is_part else f"{first} and {others[0]}"
 
 
 def _sizes(content: PageContent, results: Sequence[Result]) -> str:
@@ -173,9 +178,9 @@ def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) 
     texts = {one: _value(reading, level) for one, reading in readings.items()}
     (last, low), (first, high) = found[0], found[-1]
     if low == high:
-        return [f"{row.heading} is {number(low)} for {'both' if len(found) == 2 else 'all'}."]
+        return [f"{row.name} is {number(low)} for {'both' if len(found) == 2 else 'all'}."]
     best, worst = ("best", "worst") if row.better else ("highest", "lowest")
-    said = f"{row.heading} is {best} in {short(first, 40)}, {texts[first]}, and {worst} in"
+    said = f"{row.name} is {best} in {short(first, 40)}, {texts[first]}, and {worst} in"
     of_two = _said_of_two(name, readings[last], readings[first], results, level)
     return [f"{said} {short(last, 40)}, {texts[last]}.", *of_two]
 

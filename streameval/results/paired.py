@@ -337,6 +337,8 @@ class _Measure:
         Of the number of a model.
     better : str
         Its better direction.
+    headline : bool
+        Whether a result of the measure has no other metrics.
     test, of_test : str
         How the test is made, by default of means over rows, and its oracle.
     limits : (low, high)
@@ -351,6 +353,7 @@ class _Measure:
     formula: str
     better: Literal["higher", "lower", ""]
     oracle: str
+    headline: bool = False
     test: str = _OF_ROWS
     of_test: str = "the definition, with the deviation of NumPy"
     limits: Interval = SHARE
@@ -370,8 +373,9 @@ class _Measure:
                 limits=self.limits,
                 sampling=_interval(self.name, f"interval_{model}"),
                 oracle=self.oracle,
+                headline=rank * self.headline,
             )
-            for model in ("a", "b")
+            for rank, model in ((2, "a"), (3, "b"))
         ]
         difference = self._row(
             "difference",
@@ -384,6 +388,7 @@ class _Measure:
             limits=(low - high, high - low),
             sampling=_interval(self.name, "interval"),
             oracle=self.of_test,
+            headline=int(self.headline),
         )
         pvalue = self._row(
             "pvalue",
@@ -442,6 +447,7 @@ def _of_values(measure: str, better: Literal["higher", "lower"]) -> _Measure:
         test="By Student's paired t-test, from the differences row by row.",
         formula=r"\frac1n \sum_i v_i",
         better=better,
+        headline=True,
         limits=UNLIMITED,
         oracle="NumPy, average",
         of_test="scipy, ttest_rel",

@@ -287,7 +287,7 @@ Preferences.TABLE = Table(
         "tie_rate",
         value=_tie_rate,
         aliases=("ties", "draw_rate"),
-        heading="Ties",
+        heading="Share of ties",
         help="The share of the comparisons that were ties, in [0, 1]; nan without comparisons.",
         formula=r"\frac{\text{ties}}{n}",
         sampling=lambda result, z: wilson(_tie_rate(result), float(result.n), z),

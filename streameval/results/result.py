@@ -455,11 +455,13 @@ class Result(ReadResult):
 
     def heading(self, metric: str | MetricName) -> str:
         """Name a metric as pages and pictures do: by its heading, if it is one as such."""
-        row, name = self.asked(metric).row, str(metric)
+        asked, name = self.asked(metric), str(metric)
+        row = asked.row
         member = name.removesuffix(row.name)
         if not row.heading or (member and not member.endswith(SEPARATOR)):
             return name
-        return f"{member[:-1]}: {row.heading}" if member else row.heading
+        heading = f"{row.heading} {row.qualifier(asked.result)}".rstrip()
+        return f"{member[:-1]}: {heading}" if member else heading
 
     def described(self, level: float) -> PageContent:
         """Describe the result for a page, the counts first; the members describe a collection."""

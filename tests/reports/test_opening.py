@@ -208,6 +208,35 @@ def test_worst_of_panes_of_several_widths_is_that_of_windows() -> None:
     assert "Worst accuracy of 8 windows: 0.00 from 2026-01-20" in said
 
 
+@each(
+    ("state", "said"),
+    [
+        (
+            se.GroupedAUC().update([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.8], [1, 1, 2, 2]),
+            "4 examples and 2 groups. Mean AUC (GAUC), by impressions is 1.0",
+        ),
+        (
+            se.CatalogAccumulator(5, k=2).update([["a", "b"]]),
+            "2 examples and 5 items. Coverage of the catalog is 0.4000.",
+        ),
+        (
+            se.Paired(None, measures=["score"]).update([1.0, 2.0], [0.5, 1.0]),
+            "2 examples. Mean score, A minus B is 0.8 (95% interval",
+        ),
+    ],
+)
+def test_sentences_name_what_was_counted_and_the_headline_in_full(state: Any, said: str) -> None:
+    assert lead(state)[0].startswith(f"Evaluated on {said}")
+
+
+def test_intervals_of_differences_may_be_of_the_same_queries_or_of_others() -> None:
+    state = of_queries([[1, 0], [0, 1], [0, 1]])
+    other = se.RankingAccumulator("map", per_query=True)
+    other.update([[1, 0], [0, 1]], [[2.0, 1.0]] * 2, query=[7, 8])
+    said = "Their intervals compare the same queries or assume results on different data."
+    assert said in text(figure(report(state, state, other), "Measures"))
+
+
 def of_queries(relevance: Any, score: Any = (2.0, 1.0), **options: Any) -> se.RankingAccumulator:
     state = se.RankingAccumulator(["gm_map", "map"], per_query=True, **options)
     return state.update(relevance, [score] * len(relevance), query=range(len(relevance)))

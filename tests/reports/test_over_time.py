@@ -130,3 +130,12 @@ def test_plot_of_slices_over_time_names_them_beside_the_axes() -> None:
     assert next(word.get_text() for word in axes.get_legend().get_texts()) == "(all)"
     assert axes.get_legend().get_bbox_to_anchor().x0 >= axes.bbox.x1
     pyplot.close(axes.figure)
+
+
+def test_values_of_slices_of_equal_names_have_a_column_each() -> None:
+    held = se.Windowed(se.Sliced(se.ConfusionAccumulator(), "city"), pane=1)
+    rows = {"y_true": [1, 1], "y_pred": [1, 0], "city": np.array(["7", 7], object), "time": [1, 2]}
+    held.update(rows)
+    table = html_report({"w": held}).partition("<summary>Values</summary>")[2]
+    heads = table.partition("</thead>")[0]
+    assert heads.count("<bdi>7</bdi>") == 2
