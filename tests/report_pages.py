@@ -108,5 +108,6 @@ def styled(page: Element, *classes: str) -> list[Element]:
 
 def points(path: Element) -> list[tuple[float, float]]:
     """Read the corners of a path."""
-    pairs = re.split("[ML]", path.attrib["d"].removesuffix("Z"))[1:]
+    written = re.sub(r"M(\S+) (\S+)V([^M]+)", r"M\1 \2L\1 \3", path.attrib["d"])
+    pairs = re.split("[ML]", written.removesuffix("Z"))[1:]
     return [(float(x), float(y)) for x, y in (pair.split() for pair in pairs)]

@@ -6,32 +6,23 @@ type side by side: their pictures have equal titles.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from streameval.exact.array_types import Array, Floats, Ints
-from streameval.metrics.bounded import Bounded, Interval
+from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.table import Reading
+from streameval.render.charts import Axis, Chart, ChartMark
+from streameval.render.text import brief, chance_title
 
 MAX_DRAWN = 8
 """How many lines share a picture: more colours are hard to distinguish."""
 
-Line = tuple[Floats, Floats]
 Confusions = Literal["count", "rate"]
 """How to rank confused pairs of classes: by examples, or by shares of the true class."""
-
-
-def thinned(x: Floats, y: Floats, limit: int) -> Line:
-    """Keep at most `limit` points that are evenly spaced along the line."""
-    if len(x) <= limit:
-        return x, y
-    length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
-    indices = np.searchsorted(length, np.linspace(0.0, length[-1], limit))
-    kept = np.unique(np.append(np.minimum(indices, len(x) - 1), [0, len(x) - 1]))
-    return x[kept], y[kept]
 
 
 class Row(NamedTuple):
@@ -123,80 +114,6 @@ class Matrix(NamedTuple):
         return [divmod(index, len(wrong)) for index in order[:n_confused].tolist()]
 
 
-class BandedLine(NamedTuple):
-    """A curve, and the band that contains the exact curve.
-
-    Parameters
-    ----------
-    line : (x, y)
-        The estimate, which is the curve itself while it is exact.
-    outline : (x, y), optional
-        A polygon around the area between the extreme data sets; None for an exact curve.
-    """
-
-    line: Line
-    outline: Line | None
-
-    @property
-    def top(self) -> float:
-        """What a vertical axis must reach: the values on the left, often of a few rows, may not."""
-        x, y = self.line
-        highest = float(y[x >= LEFT].max(initial=0.0))
-        return highest if highest < LOW else 1.0
-
-
-LEFT, LOW = 0.05, 0.3
-"""Where the values on the left end, and how high others are if the axis ends with them."""
-
-
-class Curves(NamedTuple):
-    """What the lines show: names of the axes, and the area that summarizes a line.
-
-    Parameters
-    ----------
-    title : str
-        Of the picture.
-    across, up : str
-        What the axes are.
-    area : str
-        The name of the area under each line; empty if none summarizes it.
-    title_of_several : str
-        Above the curves of classes.
-    chance : {"diagonal", "level", ""}
-        The line of scores that say nothing, if it is drawn: of
-        precision it is level, at the share of positives, where the lines end.
-    is_normal : bool
-        Whether the axes are rates on normal scales; else they are shares.
-    is_fitted : bool
-        Whether the vertical axis ends with the values if these are low.
-    """
-
-    title: str
-    across: str
-    up: str
-    area: str = ""
-    title_of_several: str = ""
-    chance: Literal["diagonal", "level", ""] = ""
-    is_normal: bool = False
-    is_fitted: bool = False
-
-    def chance_line(self, lines: Iterable[BandedLine | None]) -> Line | None:
-        """Return the line of chance, if there is one that all lines share."""
-        ends = np.array([0.0, 1.0])
-        if self.chance != "level":
-            return (ends, ends) if self.chance else None
-        levels = {float(one.line[1][-1]) for one in lines if one is not None}
-        return (ends, np.full(2, levels.pop())) if len(levels) == 1 else None
-
-
-class CurveLine(NamedTuple):
-    """What a line shows, the line, None for no curve, and the area under it."""
-
-    curves: Curves
-    line: BandedLine | None
-    area: float
-
-
 class Reliability(NamedTuple):
     """Predictions and labels by bin of the prediction.
 
@@ -238,41 +155,35 @@ class Reliability(NamedTuple):
         z = normal_quantile(level)
         return [wilson(rate, n, z) for rate, n in zip(self.observed, weight, strict=True)]
 
-
-class ScoreShares(NamedTuple):
-    """Where the scores of each class lie.
-
-    Parameters
-    ----------
-    edges : float64 array, shape (B + 1,)
-        The ends of bins of equal width.
-    positives, negatives : float64 array, shape (B,)
-        The share of the class in each bin.
-    """
-
-    edges: Floats
-    positives: Floats
-    negatives: Floats
-
-
-class Spread(NamedTuple):
-    """The AUCs of the groups where they are defined, and their mean.
-
-    Parameters
-    ----------
-    areas : float64 array
-    mean : Bounded
-        The mean, by the weights.
-    weights : float64 array
-        The weight of each group.
-    up : str
-        What the weights are shares of.
-    """
-
-    areas: Floats
-    mean: Bounded
-    weights: Floats
-    up: str
+    def chart(self, level: float) -> Chart:
+        """Draw observed over predicted values; of one diagram, also the examples of each bin."""
+        points, sampling, marks = (self.predicted, self.observed), self.sampling(level), []
+        if self.share is not None:
+            edges = np.linspace(0.0, 1.0, len(self.share) + 1)
+            said = "Bars: the share of the examples; numbers: how many."
+            bars = ChartMark("shares", edges, self.share, "share of the examples", said=said)
+            texts = [*map(brief, self.weight)]
+            counts = ChartMark("counts", *points, texts=texts)
+            marks = [one._replace(is_alone=True) for one in (bars, counts)]
+        ends, perfect = np.array([0.0, 1.0]), "perfectly calibrated"
+        marks.append(ChartMark("dashed", ends, ends, perfect, "", f"Dashed: {perfect}.", True))
+        marks.append(ChartMark("points", *points, "observed", "{}"))
+        if sampling:
+            ends, name = np.array(sampling).T, chance_title(level)
+            marks.append(
+                ChartMark("whiskers", self.predicted, ends, name, said=f"Whiskers: {name}s.")
+            )
+        top = max(self.top, *(high for _, high in sampling), 0.0)
+        return Chart(
+            "Reliability diagram",
+            Axis(0.0, top, label=self.across),
+            Axis(0.0, top, label=self.up),
+            marks,
+            self.title,
+            said="Bins have equal numbers of examples." if self.share is None else "",
+            room=1.08,
+            legend="upper left",
+        )
 
 
 class Dots(NamedTuple):
@@ -375,10 +286,11 @@ class OverTime(NamedTuple):
 
 
 class Several(NamedTuple):
-    """The pictures of some of the classes by name, in one, and how many classes there are."""
+    """The pictures of some of the classes by name, in one, how many classes there are; a title."""
 
-    pictures: Mapping[Any, Figure]
+    pictures: Mapping[Any, Chart | Reliability]
     of: int
+    title: str = ""
 
 
 class Limits(NamedTuple):
@@ -387,9 +299,7 @@ class Limits(NamedTuple):
     sentences: tuple[str, ...]
 
 
-Figure = (
-    CurveLine | Reliability | ScoreShares | Spread | Dots | Matrix | OverTime | Several | Limits
-)
+Figure = Chart | Reliability | Dots | Matrix | OverTime | Several | Limits
 
 
 class PageContent(NamedTuple):

@@ -10,24 +10,18 @@ from typing import Any
 import attrs
 
 from streameval.metrics.table import Reading
-from streameval.render import pictures
 from streameval.render.blocks import (
-    LEFT,
     MAX_DRAWN,
-    BandedLine,
     ByClass,
     Confusions,
-    CurveLine,
-    Curves,
     Dots,
     Limits,
     Matrix,
     PageContent,
     Reliability,
-    ScoreShares,
     Several,
-    Spread,
 )
+from streameval.render.charts import Chart, joined_axes, shared_marks
 from streameval.render.markup import (
     Html,
     count,
@@ -36,10 +30,9 @@ from streameval.render.markup import (
     joined,
     label,
     number,
-    percent,
     short,
 )
-from streameval.render.pictures import MAX_ROWS, style
+from streameval.render.svg import MAX_ROWS, dots, painted, style
 from streameval.render.tables import (
     MAX_BESIDE,
     MAX_CELLS,
@@ -58,7 +51,6 @@ RowCells = list[Reading | None]
 MAX_LINES = 100
 """How many slices have a row in the overview."""
 _MAX_NARROW = 3  # columns of numbers that fit half of a screen
-_BAND = "The exact curve lies in the band."
 _LARGE = 12  # classes of a matrix that has its own line
 _OF_TWO = 2  # classes, which have their own order
 _LISTED = 24  # with more, the most confused pairs are listed above a matrix
@@ -126,7 +118,7 @@ def _dots_by(
     spoken = ", ".join(f"{short(name)} {number(cell.value)}" for name, (cell,) in rows[:MAX_ROWS])
     said = f"With {chance_title(level)}s." if cells[0].sampling else ""
     name = f"{title} by {what}"
-    return _figure(name, pictures.dots(rows, name, spoken), said)
+    return _figure(name, dots(rows, name, spoken), said)
 
 
 def legend(names: Sequence[object]) -> Html:
@@ -176,7 +168,7 @@ class _Section:
 
     def above(self, columns: Sequence[Blocks]) -> list[Html]:
         """Draw the pictures above the table, with curves of classes state by state."""
-        if all(isinstance(block, CurveLine) for blocks in columns for block in blocks):
+        if not any(isinstance(block, Several) for blocks in columns for block in blocks):
             return [_grid(self.figures(columns))]
         return [
             _grid([self._of_classes(name, block) for block in blocks])
@@ -204,64 +196,41 @@ class _Section:
         dots = [self._class_dots(column, blocks, order) for column in drawn]
         return [_figure(first.title, table, first.caption)], dots
 
-    def _drawn(self, blocks: Blocks) -> list[Html]:  # noqa: PLR0911 - one for each type
+    def _drawn(self, blocks: Blocks) -> list[Html]:
         """Draw blocks of one type."""
         held = [pair for pair in zip(self.names, blocks, strict=True) if pair[1] is not None]
         match held[0][1]:
-            case CurveLine():
-                return self._lines(blocks)
-            case Reliability():
-                return self._reliability(blocks)
-            case Spread():
-                return self._spread(blocks)
             case Dots():
                 return self._dots(blocks)
-            case ScoreShares():
-                return self._scores(blocks)
             case Matrix():
                 return [drawn for pair in held for drawn in self._matrix(*pair)]
-            case _:
+            case Limits():
                 return [self._findings(*pair) for pair in held]
+        charts = [
+            block.chart(self.level) if isinstance(block, Reliability) else block
+            for block in blocks[:MAX_DRAWN]
+        ]
+        shown = [one for one in charts if one is not None]
+        if shown and shown[0].is_apart:
+            return self._apart(shown)
+        return [_pictured(self.names, charts)] if shown else []
 
-    def _lines(self, blocks: Sequence[CurveLine]) -> list[Html]:
-        lines = [block.line for block in blocks[:MAX_DRAWN]]
-        if not any(lines):
-            return []
-        curves = blocks[0].curves
-        spoken = self._summary(curves.area, [block.area for block in blocks])
-        return [_curves(curves.title, curves, lines, spoken)]
+    def _apart(self, charts: Sequence[Chart]) -> list[Html]:
+        """Draw each state in a picture of its own, on equal axes."""
+        x, y = joined_axes(charts)
+        drawn = [[*[None] * at, attrs.evolve(one, x=x, y=y)] for at, one in enumerate(charts)]
+        return [
+            _pictured((), one, self._title(charts[0].title, name))
+            for name, one in zip(self.names, drawn, strict=False)
+        ]
 
     def _of_classes(self, name: str, block: Several) -> Html:
         """Draw the curves of the classes of one state."""
-        drawn: Sequence[Any] = list(block.pictures.values())
-        curves = drawn[0].curves
-        areas = zip(block.pictures, (one.area for one in drawn), strict=True)
-        spoken = ", ".join(f"{short(of)} {number(area)}" for of, area in areas)
-        summary = f"{curves.area[:1].upper()}{curves.area[1:]}: {spoken}"
+        drawn: Any = block.pictures
         largest = f"The {len(drawn)} of {count(block.of)} classes with most positives."
         said = largest if len(drawn) < block.of else ""
-        title, named = self._title(curves.title_of_several, name), legend(list(block.pictures))
-        return _curves(title, curves, [one.line for one in drawn], summary, said, named)
-
-    def _reliability(self, blocks: Sequence[Reliability | None]) -> list[Html]:
-        image, has_whiskers = pictures.reliability(blocks, self.level)
-        (first, *_) = [block for block in blocks if block is not None]
-        if first.share is None:
-            bars = " Bins have equal numbers of examples."
-        else:
-            bars = (
-                " Bars: the share of the examples; numbers: how many." if len(blocks) == 1 else ""
-            )
-        thin = f" Whiskers: {chance_title(self.level)}s." if has_whiskers else ""
-        return [_figure("Reliability diagram", image, f"Dashed: perfectly calibrated.{bars}{thin}")]
-
-    def _spread(self, blocks: Sequence[Spread]) -> list[Html]:
-        areas = [block.areas for block in blocks]
-        if not any(map(len, areas)):
-            return []
-        image = pictures.spread(areas, self._summary("mean", [block.mean for block in blocks]))
-        said = "Of the groups of both classes, in bins of 0.05."
-        return [_figure("AUC of the groups", image, said)]
+        title, above = self._title(block.title, name), legend(list(drawn))
+        return _pictured(list(drawn), [*drawn.values()], title, said, above)
 
     def _dots(self, blocks: Sequence[Dots]) -> list[Html]:
         every = dict.fromkeys(name for block in blocks for name in block.readings)
@@ -273,7 +242,7 @@ class _Section:
         spoken = self._summary(name, [math.nan if cell is None else cell.value for cell in cells])
         first_rows = f"The first {MAX_ROWS}. " if len(rows) > MAX_ROWS else ""
         said = f"{first_rows}{self._interval_note(rows)}".strip()
-        image = pictures.dots(rows, f"{blocks[0].title} of the measures", spoken)
+        image = dots(rows, f"{blocks[0].title} of the measures", spoken)
         return [_figure(blocks[0].title, image, said)]
 
     def _class_dots(self, column: str, blocks: Sequence[ByClass], order: Sequence[Any]) -> Html:
@@ -289,7 +258,7 @@ class _Section:
             said = f"Of the {MAX_ROWS} of {count(len(rows))} classes {which}. {said}"
         values = [cells[0].value for _, cells in rows if cells[0] is not None]
         spoken = ", ".join(number(value) for value in values[:MAX_ROWS])
-        return _figure(title, pictures.dots(rows, title, spoken), said.strip())
+        return _figure(title, dots(rows, title, spoken), said.strip())
 
     def _matrix(self, name: str, matrix: Matrix) -> list[Html]:
         """List the most confused pairs of many classes, and lay the matrix out."""
@@ -308,15 +277,6 @@ class _Section:
             title = self._title("Confusion matrix", name)
             drawn.append(_figure(title, heat_table(matrix), caption, look))
         return drawn
-
-    def _scores(self, blocks: Sequence[ScoreShares]) -> list[Html]:
-        summary = "Histograms of the positives and the negatives."
-        images = pictures.scores(blocks[:MAX_DRAWN], summary)
-        said = "Coloured: positives. Grey: negatives."
-        return [
-            _figure(self._title("Scores by class", name), image, said)
-            for name, image in zip(self.names, images, strict=False)
-        ]
 
     def _findings(self, name: str, findings: Limits) -> Html:
         items = (element("li", sentence) for sentence in findings.sentences)
@@ -338,27 +298,23 @@ class _Section:
         return f"With {chance_title(self.level)}s." if has_sampling else ""
 
 
-def _curves(
-    title: str,
-    curves: Curves,
-    lines: Sequence[BandedLine | None],
-    spoken: str,
+def _pictured(
+    names: Sequence[object],
+    charts: Sequence[Chart | None],
+    title: str = "",
     said: str = "",
     above: str = "",
 ) -> Html:
-    """Draw lines, and say what dashes and bands are, and what is cut off."""
-    chance = "" if curves.chance_line(lines) is None else "Dashed: chance."
-    band = _BAND if any(line and line.outline for line in lines) else ""
-    said = " ".join(filter(None, [said, chance, _cut(curves, lines), band]))
-    return _figure(title, joined([above, pictures.lines(curves, lines, spoken)]), said)
-
-
-def _cut(curves: Curves, lines: Sequence[BandedLine | None]) -> str:
-    """Say what is beyond the end of a fitted axis."""
-    held = [line for line in lines if line is not None]
-    top = max(line.top for line in held)
-    is_cut = curves.is_fitted and any(line.line[1].max() > top for line in held)
-    return f"Higher values at a recall below {percent(LEFT)} are cut off." if is_cut else ""
+    """Draw charts in one picture, and say what their marks are, and what is cut off."""
+    first, *_ = held = [one for one in charts if one is not None]
+    marks, (x, y) = [mark for _, mark in shared_marks(charts)], joined_axes(held)
+    is_cut = any(mark.y.max() > y.high for mark in marks if mark.kind == "line")
+    parts = [said, first.said, *dict.fromkeys(mark.said for mark in marks), first.cut * is_cut]
+    named = zip(names[:MAX_DRAWN], charts, strict=False)
+    spoken = [f"{short(name, 40)}: {one.spoken}" for name, one in named if one and one.spoken]
+    summary = "; ".join(spoken) or f"{y.label} over {in_sentence(x.label)}"
+    content = joined([above, painted(charts, summary)])
+    return _figure(title or first.title, content, " ".join(filter(None, parts)))
 
 
 def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, cast
 
 import attrs
@@ -15,18 +14,17 @@ from streameval.exact.array_types import Array, Floats
 from streameval.metrics.table import Reading
 from streameval.render.blocks import (
     MAX_DRAWN,
-    CurveLine,
     Dots,
     Figure,
     Matrix,
     OverTime,
     Reliability,
-    ScoreShares,
     Several,
-    Spread,
     TimeLine,
 )
-from streameval.render.text import brief, chance_title, shorten
+from streameval.render.charts import Chart, ChartMark
+from streameval.render.markup import in_sentence
+from streameval.render.text import chance_title, shorten
 
 if TYPE_CHECKING:
     from matplotlib import figure
@@ -34,11 +32,9 @@ if TYPE_CHECKING:
 
 _APART = 0.12  # the offset between several rankings in one row
 _BAR = "lightsteelblue"
-_BINS = 20  # of the areas of groups
 _MAX_NAMED = 60
 _ROOMY = 12  # classes of a matrix in a figure of the default size
 _MIN_POINTS = 4.5
-_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 
 
 def axes_on(ax: Axes | None, side: float | None = None) -> Axes:
@@ -132,94 +128,59 @@ def _literal(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def _line(block: CurveLine, request: PlotRequest) -> Axes:
-    """Draw the line of one state with its band; with a label, as one of several."""
-    curves, curve, area = block
-    if curve is None:
-        raise InvalidInputError("needs examples of both classes", argument="plot")
-    axes, label = axes_on(request.ax), request.label
-    several = axes.has_data()
-    name = f"{curves.area} {area:.4f}" if curves.area else ""
-    if label is not None:
-        name = f"{label} ({name})" if name else label
-    (drawn,) = axes.plot(*curve.line, label=name or None)
-    if curve.outline is not None:
-        band = "the exact curve lies here" if label is None else None
-        axes.fill(*curve.outline, alpha=0.3, linewidth=0, color=drawn.get_color(), label=band)
-    chance = curves.chance_line([curve])
-    if chance is not None and (label is None or (curves.chance == "diagonal" and not several)):
-        axes.plot(*chance, linestyle="--", color="grey", label="chance")
-    axes.set(xlabel=curves.across.lower(), ylabel=curves.up.lower(), title=curves.title)
-    if curves.is_normal:
-        ticks = [NormalDist().inv_cdf(rate) for rate in _RATES]
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_ticks(ticks, [f"{100 * rate:g}%" for rate in _RATES])
+def _chart(chart: Chart, request: PlotRequest) -> Axes:
+    """Draw the marks of a chart; with a label, as one of several."""
+    axes, label, colour = axes_on(request.ax), request.label, None
+    (left, right), top, is_first = axes.get_xlim(), axes.get_ylim()[1], not axes.has_data()
+    for mark in chart.marks:
+        if label is None:
+            colour = _paint(axes, mark, colour, mark.name, is_filled=not chart.is_apart)
+        elif not mark.is_alone and (mark.kind != "dashed" or is_first):
+            colour = _paint(axes, mark, colour, mark.beside.format(label), is_filled=False)
+    axes.set(xlabel=in_sentence(chart.x.label), ylabel=in_sentence(chart.y.label))
+    axes.set_title((label is None and chart.own_title) or chart.title)
+    if chart.x.ticks:
+        axes.xaxis.set_ticks(chart.x.ticks, chart.x.texts)
+        axes.yaxis.set_ticks(chart.y.ticks, chart.y.texts)
     else:
-        top = curve.top if curves.is_fitted else 1.0
-        top = max(top, axes.get_ylim()[1] / 1.02) if several else top
-        axes.set(xlim=(0, 1), ylim=(0, 1.02 * top))
-    if name or curve.outline is not None:  # below a good curve, and above a bad one
-        is_diagonal, is_good = curves.chance == "diagonal", area > 0.5
-        axes.legend(
-            loc="lower right" if is_diagonal else "lower left" if is_good else "upper right"
-        )
+        low, high, highest = chart.x.low, chart.x.high, chart.room * chart.y.high
+        if not is_first:
+            low, high, highest = min(low, left), max(high, right), max(highest, top)
+        axes.set(xlim=(low, high), ylim=(0.0, highest))
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(loc=chart.legend)
     return axes
 
 
-def _reliability(diagram: Reliability, request: PlotRequest) -> Axes:
-    """Draw observed over predicted values; of one diagram, also how many examples bins have."""
-    axes, label = axes_on(request.ax), request.label
-    top = diagram.top if label is None else max(diagram.top, axes.get_xlim()[1] * axes.has_data())
-    sampling = np.array(diagram.sampling(request.level))
-    top = max(top, sampling.max(initial=0.0))
-    if label is None:
-        if diagram.share is not None:
-            edges = np.linspace(0.0, 1.0, len(diagram.share) + 1)
-            name = "share of the examples"
-            axes.stairs(diagram.share, edges, fill=True, color=_BAR, alpha=0.6, label=name)
-        axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
-        counted = zip(diagram.predicted, diagram.observed, diagram.weight, strict=True)
-        for x, y, weight in counted if diagram.share is not None else ():
+def _paint(axes: Axes, mark: ChartMark, colour: Any, name: str, *, is_filled: bool) -> Any:
+    """Draw a mark, and return the colour of the result."""
+    x, y, label = mark.x, mark.y, name or None
+    match mark.kind:
+        case "line":
+            return axes.plot(x, y, label=label)[0].get_color()
+        case "points":
+            return axes.plot(x, y, marker="o", label=label)[0].get_color()
+        case "bars" | "others":
+            steps = axes.stairs(y, x, fill=is_filled, alpha=0.6 if is_filled else 1.0, label=label)
+            return steps.get_facecolor() if is_filled else steps.get_edgecolor()
+        case "shares":
+            axes.stairs(y, x, fill=True, color=_BAR, alpha=0.6, label=label)
+        case "counts":
             look: dict[str, Any] = {"fontsize": 8, "color": "dimgrey", "rotation": 90}
             look |= {"ha": "right", "va": "bottom", "textcoords": "offset points"}
-            axes.annotate(brief(weight), (x, y), (-1, 5), **look)
-    (line,) = axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or "observed")
-    if len(sampling):
-        name = chance_title(request.level) if label is None else ""
-        look = {"color": line.get_color(), "linewidth": 1}
-        axes.vlines(diagram.predicted, *sampling.T, label=name, **look)
-    across, up = diagram.across.lower(), diagram.up.lower()
-    axes.set(xlim=(0, top), ylim=(0, 1.08 * top), xlabel=across, ylabel=up, title=diagram.title)
-    axes.legend(loc="upper left")
-    return axes
-
-
-def _scores(shares: ScoreShares, request: PlotRequest) -> Axes:
-    """Draw the scores of both classes."""
-    axes, label = axes_on(request.ax), request.label
-    for share, name in ((shares.positives, "positives"), (shares.negatives, "negatives")):
-        axes.stairs(share, shares.edges, label=name if label is None else f"{label}: {name}")
-    axes.set(xlabel="score", ylabel="share of the class", title="Scores by class")
-    axes.legend()
-    return axes
-
-
-def _spread(block: Spread, request: PlotRequest) -> Axes:
-    """Draw how the AUCs of groups are spread, by weight, and their mean."""
-    axes, label, mean = axes_on(request.ax), request.label, block.mean
-    weights, of_one = block.weights / block.weights.sum(), label is None
-    shares, edges = np.histogram(block.areas, _BINS, (0.0, 1.0), weights=weights)
-    steps = axes.stairs(shares, edges, fill=of_one, alpha=0.6 if of_one else 1.0, label=label)
-    colour = steps.get_facecolor() if of_one else steps.get_edgecolor()
-    name = f"GAUC {mean:.4f}" if of_one else None
-    axes.axvline(mean, linestyle="--", color=colour, alpha=1.0, label=name)
-    if not mean.exact:
-        band = "the exact GAUC lies here" if of_one else None
-        axes.axvspan(mean.low, mean.high, alpha=0.2, linewidth=0, color=colour, label=band)
-    axes.set(xlim=(0, 1), xlabel="AUC within a group", ylabel=block.up)
-    axes.set_title(f"{len(block.areas):,} groups" if of_one else "AUC of the groups")
-    axes.legend()
-    return axes
+            for text, across, up in zip(mark.texts, x, y, strict=True):
+                axes.annotate(text, (across, up), (-1, 5), **look)
+        case "dashed":
+            axes.plot(x, y, linestyle="--", color="grey", label=label)
+        case "upright":
+            axes.axvline(x[0], linestyle="--", color=colour, alpha=1.0, label=label)
+        case "span":
+            axes.axvspan(*x, alpha=0.2, linewidth=0, color=colour, label=label)
+        case "band":
+            axes.fill(x, y, alpha=0.3, linewidth=0, color=colour, label=label)
+        case _:
+            axes.vlines(x, *y, color=colour, linewidth=1, label=name)
+    return colour
 
 
 def _dots(block: Dots, request: PlotRequest) -> Axes:
@@ -343,11 +304,9 @@ def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:
 
 
 _PAINTERS: dict[type[Any], Callable[[Any, PlotRequest], Axes]] = {
-    CurveLine: _line,
-    Reliability: _reliability,
-    ScoreShares: _scores,
+    Chart: _chart,
+    Reliability: lambda block, request: _chart(block.chart(request.level), request),
     Matrix: _matrix,
-    Spread: _spread,
     Dots: _dots,
     OverTime: _over_time,
     Several: _several,

@@ -1,146 +1,41 @@
-"""A small painter of pictures: axes, lines, areas, bars and dots as SVG."""
+"""Pictures as SVG: axes, the marks of charts, and dots, each of one or several states."""
 
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterable
-from datetime import datetime
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.array_types import Floats
-from streameval.render.markup import Html, element, joined
-
-Line = tuple[Floats, Floats]
-Time = Any  # a datetime64[us]
-
-_HATCHING = "hatching"
-_N_STEPS = 5
-_MIN, _MAX = 1e-300, sys.float_info.max
-_HALF_LETTER = 4.6  # where letters are largest
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
-_TIME_STEPS = (
-    *((step, unit) for unit in "sm" for step in (1, 5, 15, 30)),
-    *((step, "h") for step in (1, 3, 6, 12)),
-    *((step, "D") for step in (1, 2, 7, 14)),
-    *((step, "M") for step in (1, 3, 6)),
-    *((step * power, "Y") for power in (1, 10, 100, 1000, 10_000) for step in (1, 2, 5)),
+from streameval.metrics.table import Reading
+from streameval.render.blocks import MAX_DRAWN
+from streameval.render.charts import (
+    Axis,
+    Chart,
+    ChartMark,
+    Line,
+    joined_axes,
+    nice_axis,
+    shared_marks,
+    thinned,
 )
+from streameval.render.markup import Html, element, joined, short
+
+NamedRows = Sequence[tuple[object, Sequence[Reading | None]]]
+
+MAX_ROWS = 24
+"""How many rows a picture of dots has."""
+
+_CHARACTER = 8  # the width of a character at the larger font size on a phone
+_MAX_NAME = 22
+_MAX_POINTS = 800
+_ROW, _STEP = 14, 13
+_HATCHING = "hatching"
+_HALF_LETTER = 4.6  # where letters are largest
 _GRID = 10  # round positions to a tenth of a unit, which is less than a pixel
-
-
-@attrs.frozen
-class Axis:
-    """The range of an axis, its ticks and its label.
-
-    Parameters
-    ----------
-    low, high : float
-        The numbers at both ends.
-    ticks : tuple of float
-        The numbers that are written.
-    label : str
-        What the numbers are.
-    texts : tuple of str
-        What is written at the ticks; by default their numbers.
-    moments : tuple of str
-        What the ticks are in UTC, in ISO 8601; empty if they are no times.
-    """
-
-    low: float
-    high: float
-    ticks: tuple[float, ...]
-    label: str = ""
-    texts: tuple[str, ...] = attrs.field(
-        default=attrs.Factory(lambda self: tuple(map(tick_text, self.ticks)), takes_self=True)
-    )
-    moments: tuple[str, ...] = ()
-
-    def shares(self, values: npt.ArrayLike) -> Floats:
-        """Map numbers to [0, 1]; clip numbers beyond an end."""
-        halves = np.asarray(values, dtype=np.float64) / 2  # the whole span might overflow
-        span = self.high / 2 - self.low / 2
-        return np.clip((halves - self.low / 2) / span, 0.0, 1.0)
-
-
-RATES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-"""The ticks of an axis of shares."""
-
-
-def nice_axis(low: float, high: float, label: str = "") -> Axis:
-    """Choose round ends around two numbers, and round ticks.
-
-    >>> nice_axis(0.13, 0.88).ticks
-    (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-    """
-    if high / 2 - low / 2 < _MIN:
-        reach = abs(low) / 2 if abs(low) > _MIN else 0.5
-        low, high = max(low - reach, -_MAX), min(high + reach, _MAX)
-    step = _round_step((high / 2 - low / 2) / _N_STEPS * 2)
-    positions = range(math.floor(low / step), math.ceil(high / step) + 1)
-    ticks = tuple(float(f"{position * step:.12g}") for position in positions)
-    if not (math.isfinite(ticks[-1] - ticks[0]) and len(set(ticks)) == len(ticks) > 1):
-        return Axis(low, high, (low, high), label)  # near the largest float
-    return Axis(ticks[0], ticks[-1], ticks, label)
-
-
-def time_axis(start: Time, end: Time, limit: int = 8) -> Axis:
-    """Count the seconds of a span, with ticks at up to `limit` moments: dates, or times of day.
-
-    >>> axis = time_axis(np.datetime64("2026-01-30", "us"), np.datetime64("2026-02-02", "us"))
-    >>> axis.texts, axis.label
-    (('30 Jan', '12:00', '31 Jan', '12:00', '1 Feb', '12:00', '2 Feb'), '2026, UTC')
-    """
-    moments, unit = _moments(start, end, limit)
-    ticks = [float((moment - start) / np.timedelta64(1, "s")) for moment in moments]
-    texts = tuple(_moment_text(_date_of(moment), unit) for moment in moments)
-    first, last = _date_of(start), _date_of(end)
-    label = f"{' to '.join(map(str, dict.fromkeys([first.year, last.year])))}, UTC"
-    if not any(text[-1].isalpha() for text in texts) and unit != "Y":
-        label = f"{_day_text(first)} {label}"
-    iso = tuple(f"{moment.astype('M8[s]')}Z" for moment in moments)
-    return Axis(0.0, float((end - start) / np.timedelta64(1, "s")), tuple(ticks), label, texts, iso)
-
-
-def _moments(start: Time, end: Time, limit: int) -> tuple[list[Time], str]:
-    """List round moments of a span, and say of which unit they are."""
-    every = ((_multiples(start, end, *step), step[1]) for step in _TIME_STEPS)
-    steps, unit = next(pair for pair in every if len(pair[0]) <= limit)
-    moments = np.array(steps, dtype=np.int64).astype(f"M8[{unit}]").astype("M8[us]")
-    return [moment for moment in moments if start <= moment <= end], unit
-
-
-def _multiples(start: Time, end: Time, step: int, unit: str) -> range:
-    """List the multiples of some units since 1970, from the one before the start on."""
-    low, high = (int(time.astype(f"M8[{unit}]").astype(np.int64)) for time in (start, end))
-    return range(low - low % step, high + 1, step)
-
-
-def _date_of(moment: Time) -> datetime:
-    found: datetime = moment.astype("M8[s]").item()
-    return found
-
-
-def _moment_text(moment: datetime, unit: str) -> str:
-    if unit in ("M", "Y"):
-        return str(moment.year) if unit == "Y" or moment.month == 1 else _MONTHS[moment.month - 1]
-    if moment.hour == moment.minute == moment.second == 0:
-        return _day_text(moment)
-    return f"{moment:%H:%M:%S}" if unit == "s" else f"{moment:%H:%M}"
-
-
-def _day_text(moment: datetime) -> str:
-    return f"{moment.day} {_MONTHS[moment.month - 1]}"
-
-
-def _round_step(minimum: float) -> float:
-    """Return the first of 1, 2, 2.5, 5 and 10 times a power of ten that is large enough."""
-    power = 10.0 ** math.floor(math.log10(minimum))
-    return next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= minimum * 0.999)
 
 
 @attrs.frozen
@@ -203,6 +98,32 @@ class Frame:
         x = np.repeat(edges, 2)
         y = np.concatenate([[0.0], np.repeat(values, 2), [0.0]])
         return (self.area if filled else self.line)(x, y, style)
+
+    def drawn(self, mark: ChartMark, style: str) -> Html:
+        """Draw a mark in the style of its state."""
+        x, y, ends = mark.x, mark.y, [self.y.low, self.y.high]
+        match mark.kind:
+            case "shares":
+                parts = [self.stairs(y, x, "plain", filled=True)]
+            case "bars" | "others":
+                look = style if mark.kind == "bars" else "plain"
+                parts = [self.stairs(y, x, look, filled=filled) for filled in (True, False)]
+            case "counts":
+                parts = [self.upright(x, y, mark.texts)]
+            case "dashed":
+                parts = [self.line(x, y, "chance")]
+            case "span":
+                parts = [self.area(np.repeat(x, 2), [*ends, *ends[::-1]], style)]
+            case "band":
+                parts = [self.area(*thinned(x, y, _MAX_POINTS), style)]
+            case "whiskers":
+                parts = [self.uprights(x, y[0], y[1], f"whisker {style}")]
+            case "upright":
+                parts = [self.line([*x, *x], ends, f"whisker {style}")]
+            case _:
+                parts = [self.line(*thinned(x, y, _MAX_POINTS), style)]
+                parts += [self.dots(x, y, style)] if mark.kind == "points" else []
+        return joined(parts)
 
     def dots(self, x: npt.ArrayLike, y: npt.ArrayLike, style: str, radius: float = 3.5) -> Html:
         """Draw a dot at each point."""
@@ -273,6 +194,21 @@ class Frame:
             yield element("text", self.y.label, transform=turned, class_="name middle")
 
 
+def style(index: int) -> str:
+    """Name the colour and the dashes of a line by its index."""
+    return f"s{index}"
+
+
+def painted(charts: Sequence[Chart | None], summary: str) -> Html:
+    """Draw charts of several states as one picture; None uses up a style."""
+    held = [chart for chart in charts if chart is not None]
+    x, y = (axis.rounded() for axis in joined_axes(held))
+    has_bars = held[0].marks[0].kind == "bars"
+    frame = Frame(x, y, height=300 if has_bars else 360)
+    marks = [frame.drawn(mark, style(at)) for at, mark in shared_marks(charts)]
+    return picture(frame, held[0].title, summary, [frame.grid(), *marks])
+
+
 def _left_of(texts: Iterable[str]) -> int:
     """Return how much space the numbers of an axis and its name need."""
     return max(62, round(26 + 9.6 * max(map(len, texts), default=0)))
@@ -312,10 +248,36 @@ def picture(frame: Frame, title: str, summary: str, parts: Iterable[Html]) -> Ht
     )
 
 
-def tick_text(tick: float) -> str:
-    """Write the number of a tick."""
-    digits = ".0f" if float(tick).is_integer() and abs(tick) < 1e12 else ".6g"
-    return f"{tick:{digits}}".replace("-", "\N{MINUS SIGN}")
+def dots(rows: NamedRows, title: str, summary: str) -> Html:
+    """Draw the numbers of each row on one axis: a dot for each state.
+
+    A thin line is the sampling interval, and a broad one the certified interval.
+    """
+    shown = rows[:MAX_ROWS]
+    every = [end for _, cells in shown for cell in cells if cell for end in cell.ends]
+    x = nice_axis(min(every, default=0.0), max(every, default=1.0))
+    n_states = max((min(len(cells), MAX_DRAWN) for _, cells in shown), default=1)
+    texts = tuple(short(name, _MAX_NAME) for name, _ in shown)
+    y = Axis(len(shown) - 0.5, -0.5, tuple(range(len(shown))), texts=texts)
+    height = len(shown) * (_ROW + _STEP * n_states) + 40
+    left = 20 + _CHARACTER * max(map(len, texts), default=0)
+    frame = Frame(x, y, height=height, left=left, bottom=30)
+    drawn = [
+        _dot(frame, cell, row + (index + 0.5) / n_states * 0.7 - 0.35, style(index))
+        for row, (_, cells) in enumerate(shown)
+        for index, cell in enumerate(cells[:MAX_DRAWN])
+        if cell is not None and math.isfinite(cell.value)
+    ]
+    return picture(frame, title, summary, [frame.grid(), *drawn])
+
+
+def _dot(frame: Frame, cell: Reading, row: float, style: str) -> Html:
+    parts = []
+    if cell.sampling is not None:
+        parts.append(frame.line(cell.sampling, [row, row], f"whisker {style}"))
+    if cell.is_open:
+        parts.append(frame.line(cell.certified, [row, row], f"certified {style}"))
+    return joined([*parts, frame.dots([cell.value], [row], style, 4)])
 
 
 def _rule(x1: float, y1: float, x2: float, y2: float) -> Html:

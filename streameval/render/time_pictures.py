@@ -11,8 +11,9 @@ import numpy as np
 from streameval.exact.array_types import Floats
 from streameval.metrics.table import Reading
 from streameval.render.blocks import PanePoint, TimeLine
+from streameval.render.charts import RATES, Axis, nice_axis, time_axis
 from streameval.render.markup import Html, element, joined, label, percent
-from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture, time_axis
+from streameval.render.svg import Frame, picture
 from streameval.render.tables import dash_note, text_table
 from streameval.render.text import chance_title, intervals, numbers, time_texts
 

@@ -269,7 +269,9 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             raise InvalidInputError(
                 "needs a class that some examples have and some have not", argument="plot"
             )
-        shown = {of: picture(one, request) for of, one in largest[: request.max_classes]}
+        shown: dict[Any, Any] = {
+            of: picture(one, request) for of, one in largest[: request.max_classes]
+        }
         return Several(shown, len(self))
 
     PICTURES: ClassVar = dict.fromkeys(Curve.PICTURES, _largest)
@@ -309,8 +311,10 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         """Trace the curves of the largest classes."""
         if not self._of_both_classes():
             return []
+        titles = {"pr": "Precision over recall", "roc": "ROC curves"}
         return [
-            self._largest(PlotRequest(None, kind, max_classes=MAX_DRAWN)) for kind in ("pr", "roc")
+            self._largest(PlotRequest(None, kind, max_classes=MAX_DRAWN))._replace(title=title)
+            for kind, title in titles.items()
         ]
 
     _PAGE: ClassVar = {

@@ -19,7 +19,8 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
-from streameval.render.blocks import CurveLine, Limits, Reliability
+from streameval.render.blocks import Limits, Reliability
+from streameval.render.charts import Chart
 from streameval.render.plots import PlotRequest
 from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_lines, findings
@@ -329,19 +330,24 @@ class Curve(CurveMembers, Result):
             )
         return self._reliability()
 
+    def _asked_line(self, request: PlotRequest) -> Chart:
+        line = self._line(request.kind)
+        if line is None:
+            raise InvalidInputError("needs examples of both classes", argument="plot")
+        return line
+
     PICTURES: ClassVar = {
-        **dict.fromkeys(("pr", "roc", "det"), lambda one, of: one._line(of.kind)),
+        **dict.fromkeys(("pr", "roc", "det"), _asked_line),
         "reliability": _reliability_diagram,
         "score": lambda one, _: curve_lines.score_shares(one._table),
     }
 
-    def _line(self, kind: str) -> CurveLine:
-        """Trace a line of `kind`; None unless both classes occur."""
-        curves, trace, upper, name = curve_lines.KINDS[kind]
-        area = math.nan if name is None else getattr(self, name)
+    def _line(self, kind: str) -> Chart | None:
+        """Draw a line of `kind`; None unless both classes occur."""
+        metric = curve_lines.KINDS[kind].metric
+        area = getattr(self, metric) if metric else math.nan
         has_both = self.n_pos and self.n_neg
-        line = curve_lines.banded(self._table, trace, upper) if has_both else None
-        return CurveLine(curves, line, area)
+        return curve_lines.line_chart(self._table, kind, area) if has_both else None
 
     def _reliability(self) -> Reliability:
         return curve_lines.reliability(self._table, are_draws=self._clusters is None)

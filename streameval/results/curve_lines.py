@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from statistics import NormalDist
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from streameval.metrics import curves
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.thresholds import outcome_at
-from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
+from streameval.render.blocks import Reliability
+from streameval.render.charts import Axis, Chart, ChartMark, Corner, Line, thinned
+from streameval.render.markup import number, percent
 from streameval.render.text import brief
 from streameval.states.bins import bin_indices
 
@@ -20,23 +23,15 @@ BINS = 15
 _CROWDED = 0.9  # of the examples in one of the bins of equal widths
 _MAX_POINTS = 2_000
 _HISTOGRAM_BINS = 50
+_LEFT, _LOW = 0.05, 0.3
+"""Where precisions on the left end, often of a few rows, and how high others are on a low axis."""
 
-
-def banded(
-    table: CellTable,
-    line: Trace,
-    upper: Trace,
-) -> BandedLine:
-    """Trace the estimate, and the band between the extreme data sets."""
-    estimate = thinned(*line(table.estimate), _MAX_POINTS)
-    if table.is_exact:
-        return BandedLine(estimate, None)
-    low, high = (
-        thinned(*trace(points), _MAX_POINTS)
-        for trace, points in ((line, table.low), (upper, table.high))
-    )
-    x, y = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
-    return BandedLine(estimate, (x, y))
+_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+_ERROR_RATES: dict[str, Any] = {
+    "ticks": tuple(map(NormalDist().inv_cdf, _RATES)),
+    "texts": tuple(f"{100 * rate:g}%" for rate in _RATES),
+}
+"""The ticks of rates on normal scales."""
 
 
 def roc_line(points: Points) -> Line:
@@ -70,28 +65,84 @@ def det_line(points: Points) -> Line:
     return quantile(x), quantile(y)
 
 
-_PR = Curves(
-    *("Precision over recall", "Recall", "Precision", "average precision", "Precision over recall"),
-    chance="level",
-    is_fitted=True,
-)
-_ROC = Curves(
-    *("ROC curve", "False positive rate", "True positive rate", "ROC AUC", "ROC curves"),
-    chance="diagonal",
-)
-_DET = Curves(
-    *("Detection error tradeoff", "False positive rate", "False negative rate"), is_normal=True
-)
+class LineKind(NamedTuple):
+    """What a line shows.
 
-KINDS: dict[str, tuple[Curves, Trace, Trace, str | None]] = {
-    "pr": (_PR, pr_line, pr_steps, "average_precision"),
-    "roc": (_ROC, roc_line, roc_line, "roc_auc"),
-    "det": (_DET, det_line, det_line, None),
+    Parameters
+    ----------
+    title, across, up : str
+        Above the line, and at the axes.
+    trace, upper : callable
+        Trace the line, and the upper end of its band.
+    metric, area : str
+        The metric that summarizes the line, and what it is called beside it; empty for none.
+    """
+
+    title: str
+    across: str
+    up: str
+    trace: Trace
+    upper: Trace
+    metric: str = ""
+    area: str = ""
+
+
+KINDS = {
+    "pr": LineKind(
+        *("Precision over recall", "Recall", "Precision"),
+        pr_line,
+        pr_steps,
+        *("average_precision", "average precision"),
+    ),
+    "roc": LineKind(
+        *("ROC curve", "False positive rate", "True positive rate"),
+        roc_line,
+        roc_line,
+        *("roc_auc", "ROC AUC"),
+    ),
+    "det": LineKind(
+        *("Detection error tradeoff", "False positive rate", "False negative rate"),
+        det_line,
+        det_line,
+    ),
 }
-"""What a kind of line shows, its trace, that of the upper end of the band, and its area."""
 
 
-def score_shares(table: CellTable) -> ScoreShares:
+def line_chart(table: CellTable, kind: str, area: float) -> Chart:
+    """Draw a line, the band between the lines of the extreme data sets, and the line of chance."""
+    shown = KINDS[kind]
+    x, y = thinned(*shown.trace(table.estimate), _MAX_POINTS)
+    name = f"{shown.area} {area:.4f}" if shown.area else ""
+    marks = [ChartMark("line", x, y, name, f"{{}} ({name})" if name else "{}")]
+    if not table.is_exact:
+        low, high = (
+            thinned(*trace(points), _MAX_POINTS)
+            for trace, points in ((shown.trace, table.low), (shown.upper, table.high))
+        )
+        x_of, y_of = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
+        said = "The exact curve lies in the band."
+        marks.append(ChartMark("band", x_of, y_of, "the exact curve lies here", said=said))
+    ends, is_level = np.array([0.0, 1.0]), kind == "pr"
+    if kind != "det":  # of precision, chance is level, at the share of positives
+        chance = np.full(2, y[-1]) if is_level else ends
+        dashed = ChartMark("dashed", ends, chance, "chance", "chance", "Dashed: chance.", is_level)
+        marks.append(dashed)
+    highest = float(y[x >= _LEFT].max(initial=0.0)) if is_level else 1.0
+    ticks = _ERROR_RATES if kind == "det" else {}
+    beside: Corner = "lower left" if area > 0.5 else "upper right"  # of a good curve, of a bad one
+    return Chart(
+        shown.title,
+        Axis(0.0, 1.0, label=shown.across, **ticks),
+        Axis(0.0, highest if highest < _LOW else 1.0, label=shown.up, **ticks),
+        marks,
+        spoken=f"{shown.area} {number(area)}",
+        cut=f"Higher values at a recall below {percent(_LEFT)} are cut off.",
+        room=1.02,
+        legend="lower right" if kind == "roc" else beside,
+    )
+
+
+def score_shares(table: CellTable) -> Chart:
     """Distribute the scores of each class over bins, assuming evenly filled cells."""
     ends = np.concatenate([table.lo, table.hi])
     finite = ends[np.isfinite(ends)]
@@ -104,7 +155,17 @@ def score_shares(table: CellTable) -> ScoreShares:
     positives, negatives = (
         -np.diff(part) / (total or 1.0) for part, total in zip(outcomes.T, totals, strict=True)
     )
-    return ScoreShares(edges, positives, negatives)
+    return Chart(
+        "Scores by class",
+        Axis(float(edges[0]), float(edges[-1]), label="Score"),
+        Axis(0.0, float(max(positives.max(), negatives.max())) or 1.0, label="Share of the class"),
+        [
+            ChartMark("bars", edges, positives, "positives", "{}: positives"),
+            ChartMark("others", edges, negatives, "negatives", "{}: negatives"),
+        ],
+        said="Coloured: positives. Grey: negatives.",
+        is_apart=True,
+    )
 
 
 def reliability(table: CellTable, *, are_draws: bool) -> Reliability:

@@ -14,7 +14,9 @@ from streameval.exact.array_types import Array
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
-from streameval.render.blocks import ByClass, Spread
+from streameval.render.blocks import ByClass
+from streameval.render.charts import Axis, Chart, ChartMark
+from streameval.render.markup import number
 from streameval.render.plots import PlotRequest
 from streameval.render.text import plural
 from streameval.results import findings
@@ -25,10 +27,11 @@ from streameval.states.grouped import GroupTables
 
 _MAX_GROUPS = 10
 
+_BINS = 20
 _SHARES = {
-    "impressions": "share of the examples",
-    "uniform": "share of the groups",
-    "positives": "share of the positives",
+    "impressions": "Share of the examples",
+    "uniform": "Share of the groups",
+    "positives": "Share of the positives",
 }
 
 
@@ -100,10 +103,11 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
             "roc_auc_high": areas.high.copy(),
         }
 
-    def _groups_of_both(self, _: PlotRequest) -> Spread:
-        if not self._areas.is_defined.any():
+    def _groups_of_both(self, _: PlotRequest) -> Chart:
+        chart = self._spread()
+        if chart is None:
             raise InvalidInputError("needs a group with examples of both classes", argument="plot")
-        return self._spread()
+        return chart
 
     PICTURES: ClassVar = {"groups": _groups_of_both}
 
@@ -154,10 +158,32 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
             position="under",
         )
 
-    def _spread(self) -> Spread:
-        held, weight = self._areas.is_defined, self._config.group_weight
-        weights = self._areas.weights(weight)[held]
-        return Spread(self._areas.auc[held], self.gauc, weights, _SHARES[weight])
+    def _spread(self) -> Chart | None:
+        """Draw how the AUCs of groups are spread, by weight, and their mean."""
+        held, weight, mean = self._areas.is_defined, self._config.group_weight, self.gauc
+        if not held.any():
+            return None
+        edges, weights = np.arange(_BINS + 1) / _BINS, self._areas.weights(weight)[held]
+        areas, nothing = self._areas.auc[held], np.empty(0)
+        shares, _ = np.histogram(areas, edges, weights=weights / weights.sum())
+        name, said = f"GAUC {mean:.4f}", "Thin: the mean."
+        marks = [
+            ChartMark("bars", edges, shares, "", "{}"),
+            ChartMark("upright", np.full(1, mean), nothing, name, said=said),
+        ]
+        if not mean.exact:
+            ends, name = np.array([mean.low, mean.high]), "the exact GAUC lies here"
+            said = "The exact mean lies in the band."
+            marks.append(ChartMark("span", ends, nothing, name, said=said))
+        return Chart(
+            "AUC of the groups",
+            Axis(0.0, 1.0, label="AUC within a group"),
+            Axis(0.0, min(float(shares.max()), 1.0), label=_SHARES[weight]),
+            marks,
+            f"{len(areas):,} groups",
+            spoken=f"mean {number(mean)}",
+            said="Of the groups of both classes, in bins of 0.05.",
+        )
 
     _PAGE: ClassVar = {
         "heading": "AUC within groups",

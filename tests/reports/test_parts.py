@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from offenders import each
 
 from streameval.metrics.bounded import Threshold
+from streameval.render.charts import Axis, nice_axis
 from streameval.render.markup import (
     Html,
     clean,
@@ -27,7 +28,7 @@ from streameval.render.markup import (
     share,
     short,
 )
-from streameval.render.svg import Axis, Frame, nice_axis
+from streameval.render.svg import Frame
 
 TO = " \N{EN DASH} "
 CSS = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")

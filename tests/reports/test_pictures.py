@@ -15,7 +15,8 @@ from report_pages import as_xml, figure, figures, pictures, points, report, styl
 from small_states import EVERY
 
 import streameval as se
-from streameval.render.svg import Axis, Frame
+from streameval.render.charts import Axis
+from streameval.render.svg import Frame
 from streameval.reports import html_report
 
 SHARES = Axis(0, 1, (0.0, 1.0))
@@ -189,7 +190,8 @@ def test_reliability_diagram_has_a_point_for_each_occupied_bin() -> None:
     expected = np.stack(frame.positions(predicted, observed), axis=1)
     dots = [(float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in shown.iter("circle")]
     np.testing.assert_allclose(dots, expected, atol=0.06)
-    assert len(styled(shown, "whisker")) == len(dots)
+    (whiskers,) = styled(shown, "whisker")
+    assert [x for x, _ in points(whiskers)] == [x for x, _ in dots for _ in range(2)]
     assert len(styled(shown, "area")) == 1  # the share of the examples
 
 
@@ -242,7 +244,8 @@ def test_bars_of_groups_are_shares_of_those_with_both_classes() -> None:
         [0, 1, 0, 1, 1, 0, 1], [0.1, 0.9, 0.1, 0.9, 0.1, 0.9, 0.5], group
     )
     shown = figure(report(state), "AUC of the groups")
-    (line,) = styled(shown, "line", "s0")
+    line, mean = styled(shown, "line", "s0")
+    assert points(mean)[0][0] == points(mean)[1][0]
     ticks = [float(text(tick)) for tick in styled(shown, "tick", "end")]
     frame = Frame(SHARES, Axis(ticks[0], ticks[-1], tuple(ticks)), height=300)
     _, tops = frame.positions([0, 0], [1 / 3, 2 / 3])
