@@ -9,8 +9,10 @@ from functools import lru_cache
 from typing import Any, Self
 
 import attrs
+import numpy as np
 
 from streameval.accumulators.panes import Span
+from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 from streameval.monitoring.series import AlertState
@@ -31,7 +33,7 @@ from streameval.render.markup import (
     terms,
     whole_page,
 )
-from streameval.render.sparklines import Marks, Strip, gauge, sparkline
+from streameval.render.sparklines import Strip, gauge, numbers_of, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled
 from streameval.render.text import plural
@@ -130,8 +132,8 @@ class MetricSeries:
     evidence : sequence of float
         What alerts rest on that are not inactive, in each pane: the share of the evidence of an
         alarm; NaN where it is not known. Empty without such an alert.
-    marks : Marks, optional
-        The marks that were drawn before.
+    numbers : float64 array, shape (5, panes)
+        The readings as `numbers_of` returns them.
     """
 
     metric: str
@@ -139,7 +141,7 @@ class MetricSeries:
     limits: Sequence[float] = ()
     fired: Sequence[int] = ()
     evidence: Sequence[float] = ()
-    marks: Marks = attrs.field(factory=Marks, repr=False)
+    numbers: Floats = attrs.field(factory=lambda: numbers_of([]), repr=False)
 
 
 @attrs.frozen(eq=False)
@@ -501,11 +503,10 @@ def _card(card: Card, frame: _Frame) -> Html:
             _value(newest, index, frame.level, frame.panes.as_of),
             sparkline(
                 frame.strip,
-                series.readings,
+                series.numbers,
                 frame.panes.n_mature,
                 series.limits,
                 _spoken(card, series, frame),
-                series.marks,
                 series.fired,
             ),
             _gauge(frame.strip, series),
@@ -609,11 +610,12 @@ def _hull(certified: Interval) -> str:
 def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
     """Say in a sentence what a sparkline shows."""
     n_mature = frame.panes.n_mature
-    mature = series.marks.extent(series.readings, n_mature)
+    values = series.numbers[0, :n_mature]
+    defined = values[np.isfinite(values)]
     reading, n_open = frame.panes.newest(series.readings), len(series.readings) - n_mature
     opened = f" {plural(n_open, 'newer pane')} still open." if n_open else ""
     name = f"{series.metric} of {card.name}"
-    if not mature.n_defined:
+    if not len(defined):
         return f"{name}: no mature pane defines it.{opened}"
     if math.isnan(reading.value):
         now = "undefined in the newest mature pane"
@@ -627,8 +629,8 @@ def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
             low, high = reading.sampling
             now += f", {percent(frame.level)} interval from {number(low)} to {number(high)}"
     span = (
-        f"between {number(mature.min_value)} and {number(mature.max_value)} in "
-        f"{plural(mature.n_defined, 'pane')}"
+        f"between {number(float(defined.min()))} and {number(float(defined.max()))} in "
+        f"{plural(len(defined), 'pane')}"
     )
     state = "" if card.state == "inactive" else f" {_word(card.state).capitalize()}."
     return f"{name}: {now}; {span}.{opened}{state}"

@@ -11,6 +11,7 @@ from itertools import compress, count
 from typing import Any
 
 import attrs
+import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
@@ -42,6 +43,7 @@ from streameval.monitoring.status import (
     time_number,
 )
 from streameval.render.markup import moment, share
+from streameval.render.sparklines import numbers_of
 from streameval.render.text import clock_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
@@ -148,10 +150,12 @@ class ViewBuilder:
         for index, one in enumerate(before):
             about = [alert for alert in alerts if alert.metric == one.metric]
             limits = dict.fromkeys(alert.limit for alert in about if alert.limit is not None)
+            new = [point.readings[index] for point in changed]
             series.append(
                 attrs.evolve(
                     one,
-                    readings=[*one.readings[:first], *(new.readings[index] for new in changed)],
+                    readings=[*one.readings[:first], *new],
+                    numbers=np.concatenate([one.numbers[:, :first], numbers_of(new)], axis=1),
                     limits=tuple(limits),
                     fired=_fired(panes, about),
                     evidence=_evidence_in(panes, about),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import attrs
 import numpy as np
 
+from streameval.exact.array_types import Array, Floats
 from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.svg import hatch
@@ -20,6 +20,7 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 3, 40, 7, 7
 _GAUGE_HEIGHT, _GAUGE_TOP = 24, 7
 _LOOK = "s0"
 _DOT = 3
+_TENTHS = [f"{tenth / 10:.1f}" for tenth in range(10 * _HEIGHT + 1)]
 
 
 @attrs.frozen
@@ -52,99 +53,22 @@ class Strip:
         return cls(middles, hatched)
 
 
-class Extent(NamedTuple):
-    """What some readings have in common.
+def numbers_of(readings: Sequence[Reading]) -> Floats:
+    """Return five rows: the values, the ends of their certified, and of their sampling intervals.
 
-    Parameters
-    ----------
-    n_defined : int
-        How many of them have a finite value.
-    min_value, max_value : float
-        The range of these values.
-    is_open : bool
-        Whether a certified interval is more than one point.
-    low, high : float
-        The range of the values and of the ends of their intervals, where they are finite.
+    NaN is no number and no interval.
     """
-
-    n_defined: int = 0
-    min_value: float = math.inf
-    max_value: float = -math.inf
-    is_open: bool = False
-    low: float = math.inf
-    high: float = -math.inf
-
-    def with_one(self, reading: Reading) -> Extent:
-        """Add a reading."""
-        value, ends = float(reading.value), reading.ends
-        values = [value] if math.isfinite(value) else []
-        return Extent(
-            self.n_defined + len(values),
-            min([self.min_value, *values]),
-            max([self.max_value, *values]),
-            self.is_open or reading.is_open,
-            min([self.low, *ends]),
-            max([self.high, *ends]),
-        )
-
-
-class Marks:
-    """The marks of each reading, kept because most are the same in the next picture.
-
-    Attributes
-    ----------
-    whiskers : list of str
-        The sampling interval of each reading, as a part of a path; empty without one.
-    points : list of str
-        The position of each value.
-    """
-
-    def __init__(self) -> None:
-        self.whiskers: list[str] = []
-        self.points: list[str] = []
-        self._readings: Sequence[Reading] = ()
-        self._extents: list[Extent] = []
-        self._frame: tuple[Sequence[str], float, float] = ((), 0.0, 0.0)
-
-    def extent(self, readings: Sequence[Reading], size: int) -> Extent:
-        """Set new readings, and return what the first of them have in common."""
-        if readings is not self._readings:
-            self._look(readings)
-        return self._extents[size - 1] if size else Extent()
-
-    def _look(self, readings: Sequence[Reading]) -> None:
-        before, self._readings = self._readings, readings
-        changed = itertools.compress(itertools.count(), map(operator.is_not, before, readings))
-        same = next(changed, min(len(before), len(readings)))
-        for column in (self._extents, self.whiskers, self.points):
-            del column[same:]
-        extent = self._extents[-1] if same else Extent()
-        for one in readings[same:]:
-            extent = extent.with_one(one)
-            self._extents.append(extent)
-
-    def draw(self, middles: Sequence[str], zero: float, scale: float) -> None:
-        """Draw the readings that have not been drawn in this frame."""
-        frame = middles, zero, scale
-        if frame != self._frame:
-            self._frame = frame
-            self.whiskers, self.points = [], []
-        first = len(self.points)
-        for x, one in zip(middles[first:], self._readings[first:], strict=True):
-            self.points.append(f"{x} {zero - one.value * scale:.1f}")
-            ends, whisker = one.sampling, ""
-            if ends is not None:
-                whisker = f"M{x} {zero - ends[0] * scale:.1f}V{zero - ends[1] * scale:.1f}"
-            self.whiskers.append(whisker)
+    nothing = (math.nan, math.nan)
+    rows = [(one.value, *one.certified, *(one.sampling or nothing)) for one in readings]
+    return np.array(rows, dtype=np.float64).reshape(-1, 5).T
 
 
 def sparkline(
     strip: Strip,
-    readings: Sequence[Reading],
+    numbers: Floats,
     n_mature: int,
     limits: Sequence[float],
     spoken: str,
-    marks: Marks | None = None,
     fired: Sequence[int] = (),
 ) -> Html:
     """Draw a metric pane by pane.
@@ -153,25 +77,26 @@ def sparkline(
     ----------
     strip : Strip
         Where the panes are.
-    readings : sequence of Reading
-        One for each pane; NaN where the metric is undefined.
+    numbers : float64 array, shape (5, panes)
+        Those of `numbers_of`.
     n_mature : int
         How many of the first panes are mature; the last of them has a dot.
     limits : sequence of float
         The limits of alerts, drawn if they are within the range of the numbers.
     spoken : str
         The text for readers who do not see the picture.
-    marks : Marks, optional
-        The marks of this series that were drawn before.
     fired : sequence of int
         The panes with which alerts began that are firing.
     """
-    marks = Marks() if marks is None else marks
-    extent = marks.extent(readings, len(readings))
-    low, high = _range(extent.low, extent.high)
+    is_known = np.isfinite(numbers)
+    low, high = _range(numbers[is_known])
     scale = (_HEIGHT - _TOP - _BOTTOM) / (high - low)
     zero = _TOP + high * scale  # the position of 0: a number v is at zero - v * scale
-    marks.draw(strip.middles, zero, scale)
+    down = zero - np.fmin(np.fmax(numbers, low), high) * scale
+    is_open = (numbers[1] < numbers[2]).any()
+    values, starts, ends, bottoms, tops = (
+        [_TENTHS[at] for at in row] for row in np.rint(down * 10).astype(np.int64).tolist()
+    )
 
     parts = [strip.hatched]
     for limit in limits:
@@ -180,30 +105,26 @@ def sparkline(
             parts.append(_drawn(path, "line limit"))
     upright = f"{_TOP}V{_HEIGHT - _BOTTOM}"
     parts += [_drawn(f"M{strip.middles[at]} {upright}", "line limit fired") for at in fired]
-    sampled = "".join(marks.whiskers)
+    sampled = np.flatnonzero(is_known[3]).tolist()
     if sampled:
-        parts.append(_drawn(sampled, f"line whisker {_LOOK}"))
-    runs = [range(len(readings))]
-    if extent.n_defined < len(readings):
-        runs = _runs([one.value for one in readings])
-    for run in runs:
-        if extent.is_open:
-            upper, lower = [], []
-            for at in run:
-                x, (start, end) = strip.middles[at], readings[at].certified
-                upper.append(f"{x} {zero - end * scale:.1f}")
-                lower.append(f"{x} {zero - start * scale:.1f}")
-            outline = f"M{'L'.join([*upper, *reversed(lower)])}Z"
-            parts.append(_drawn(outline, f"area {_LOOK}"))
-        line = "L".join(marks.points[run.start : run.stop])
-        parts.append(_drawn(f"M{line}", f"line {_LOOK}"))
-    newest = readings[n_mature - 1].value if n_mature else math.nan
-    if math.isfinite(newest):
-        x, y = strip.middles[n_mature - 1], f"{zero - newest * scale:.1f}"
+        path = "".join([f"M{strip.middles[at]} {bottoms[at]}V{tops[at]}" for at in sampled])
+        parts.append(_drawn(path, f"line whisker {_LOOK}"))
+    for run in (runs := _runs(is_known[0])):
+        x = strip.middles[run]
+        if is_open:
+            outline = [*_places(x, ends[run]), *_places(x, starts[run])[::-1]]
+            parts.append(_drawn(f"M{'L'.join(outline)}Z", f"area {_LOOK}"))
+        parts.append(_drawn(f"M{'L'.join(_places(x, values[run]))}", f"line {_LOOK}"))
+    if n_mature and is_known[0, n_mature - 1]:
+        x, y = strip.middles[n_mature - 1], values[n_mature - 1]
         parts.append(Html(f'<circle cx="{x}" cy="{y}" r="{_DOT}" class="dot {_LOOK}"></circle>'))
     if runs:
         parts += [_end_text(high, _TOP + 4), _end_text(low, _HEIGHT - _BOTTOM + 4)]
     return _picture(parts, _HEIGHT, spoken)
+
+
+def _places(x: Sequence[str], y: Sequence[str]) -> list[str]:
+    return [*map(" ".join, zip(x, y, strict=True))]
 
 
 def gauge(strip: Strip, shares: Sequence[float], spoken: str) -> Html:
@@ -232,21 +153,22 @@ def _picture(parts: Sequence[Html], height: float, spoken: str) -> Html:
     )
 
 
-def _range(low: float, high: float) -> tuple[float, float]:
-    """Widen the range of all numbers and their intervals if it is empty."""
-    if low > high:
-        low, high = 0.0, 1.0
+def _range(numbers: Floats) -> tuple[float, float]:
+    """Find the range of numbers, and widen it if it is empty."""
+    if not len(numbers):
+        return 0.0, 1.0
+    low, high = float(numbers.min()), float(numbers.max())
     if high - low > 1e-12 * max(abs(low), abs(high)):
         return low, high
     reach = abs(low) / 2 or 0.5
     return low - reach, high + reach
 
 
-def _runs(values: Sequence[float]) -> list[range]:
+def _runs(is_known: Array) -> list[slice]:
     """Split panes where the metric is undefined."""
-    gaps = [at for at, value in enumerate(values) if not math.isfinite(value)]
-    edges = itertools.pairwise([-1, *gaps, len(values)])
-    return [range(before + 1, gap) for before, gap in edges if gap > before + 1]
+    gaps = np.flatnonzero(~is_known).tolist()
+    edges = itertools.pairwise([-1, *gaps, len(is_known)])
+    return [slice(before + 1, gap) for before, gap in edges if gap > before + 1]
 
 
 def _drawn(path: str, style: str) -> Html:

@@ -35,7 +35,7 @@ from streameval.monitoring.series import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
 from streameval.render.markup import DASH
-from streameval.render.sparklines import Marks, Strip, sparkline
+from streameval.render.sparklines import Strip, numbers_of, sparkline
 from streameval.results.names import parse_metric
 
 RULE = "accuracy < 0.8"
@@ -991,28 +991,10 @@ def drawn(values: Sequence[float | Reading], n_open: int = 0, limits: Sequence[f
     readings = [one if isinstance(one, Reading) else Reading(one) for one in values]
     n_mature = len(values) - n_open
     strip = Strip.of(range(len(values)), range(1, len(values) + 1), n_mature)
-    return sparkline(strip, readings, n_mature, limits, "spoken")
+    return sparkline(strip, numbers_of(readings), n_mature, limits, "spoken")
 
 
 OPEN = Reading(Bounded(0.5, 0.4, 0.6), (0.1, 0.9))
-GAP = Reading(math.nan)
-
-
-@each(
-    "later",
-    [[0.3, 0.4], [0.3, GAP], [GAP, GAP, 0.2], [OPEN], [], [-2.0, OPEN, GAP, 0.25]],
-)
-def test_sparkline_after_others_is_that_of_its_readings_alone(
-    later: Sequence[float | Reading],
-) -> None:
-    marks = Marks()
-    first = [*map(Reading, (0.1, 0.5)), OPEN, GAP, Reading(0.3, (0.2, 0.4))]
-    for n_same in (5, 1, 3):
-        readings = first[:n_same]
-        readings += [one if isinstance(one, Reading) else Reading(one) for one in later]
-        strip = Strip.of(range(len(readings)), range(1, len(readings) + 1), len(readings))
-        given = strip, readings, len(readings), (), "spoken"
-        assert sparkline(*given, marks) == sparkline(*given)
 
 
 def test_sparkline_breaks_where_the_metric_is_undefined() -> None:
@@ -1037,9 +1019,11 @@ def test_sparkline_draws_limits_within_its_range_alone() -> None:
     assert drawn([0.2, 0.8], limits=[0.5, 0.9]).count("line limit") == 1
 
 
-def test_sparkline_draws_infinite_bounds_to_nowhere() -> None:
+def test_sparkline_draws_infinite_bounds_to_the_end_of_its_range() -> None:
     text = drawn([Reading(Bounded(0.5, 0.4, math.inf)), 0.2])
     assert "0.2" in text
+    (band,) = re.findall(r'd="M([^"]*)Z"', text)
+    assert band.split("L")[0].split()[1] == "7.0"
 
 
 def test_sparkline_dots_the_newest_mature_pane() -> None:
