@@ -2,6 +2,7 @@
 
 import gc
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -22,6 +23,8 @@ settings.load_profile("dev")
 
 TESTS = Path(__file__).parent
 UNCOVERED = ("docs", "oracle")
+APART = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.(?:engine|server)\(", re.MULTILINE)
+"""How a file says that all its tests need what is installed apart."""
 
 MEMORY = Path("/dev/shm")
 is_usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
@@ -38,6 +41,17 @@ def pytest_cmdline_main(config: pytest.Config) -> None:
     """
     if getattr(config.option, "numprocesses", None) and config.option.dist == "no":
         config.option.dist = "worksteal"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import what the inner loop leaves out as a whole: torch alone takes a second.
+
+    pytest does not ask about a file that the command names.
+    """
+    is_inner_loop = f"-m{config.option.markexpr}" in config.getini("addopts")
+    if not is_inner_loop or collection_path.suffix != ".py":
+        return None  # which leaves the answer to pytest
+    return bool(APART.search(collection_path.read_text(encoding="utf-8"))) or None
 
 
 def pytest_collection() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import contextlib
+import functools
 import gzip
 import io
 import lzma
@@ -30,7 +31,7 @@ def zstandard(data):
 PACKERS = {
     "gzip": gzip.compress,
     "bzip2": bz2.compress,
-    "xz": lzma.compress,
+    "xz": functools.lru_cache(maxsize=4)(lzma.compress),  # which is slow
     "Zstandard": zstandard,
 }
 

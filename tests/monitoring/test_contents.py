@@ -1,4 +1,5 @@
 import bz2
+import functools
 import gzip
 import lzma
 import random
@@ -11,10 +12,15 @@ from streameval.monitoring.contents import Mark, opened_content
 DATA = b"".join(b"%06d" % number * 100 for number in range(2000))
 
 
+@functools.cache
+def packed(pack):
+    return pack(DATA)
+
+
 @pytest.fixture(params=[bytes, gzip.compress, bz2.compress, lzma.compress])
 def content(request, tmp_path):
     path = tmp_path / "data"
-    path.write_bytes(request.param(DATA))
+    path.write_bytes(packed(request.param))
     opened = opened_content(str(path))
     yield opened
     opened.close()

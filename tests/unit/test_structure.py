@@ -90,6 +90,11 @@ def tree(source: str) -> ast.Module:
     return ast.parse(SOURCES[source].read_text(encoding="utf-8"))
 
 
+@functools.cache
+def nodes(source: str) -> list[ast.AST]:
+    return list(ast.walk(tree(source)))
+
+
 def part_of(source: str) -> str:
     """Name the module or package right under streameval that a file belongs to."""
     return source.split("/", maxsplit=1)[0].removesuffix(".py")
@@ -147,7 +152,7 @@ def test_groups_are_read_through_their_views() -> None:
     assert [
         f"{source}:{node.lineno}"
         for source in SOURCES
-        for node in ast.walk(tree(source))
+        for node in nodes(source)
         if isinstance(node, ast.Attribute)
         and node.attr in inside
         and source
@@ -227,7 +232,7 @@ def test_nothing_that_runs_foreign_code_is_called() -> None:
     called = [
         f"{source}:{node.lineno} has {ast.unparse(node)}"
         for source in SOURCES
-        for node in ast.walk(tree(source))
+        for node in nodes(source)
         if is_forbidden(node)
     ]
     assert called == []
@@ -337,7 +342,7 @@ for name in {names!r}:
 def test_type_checkers_are_told_where_each_public_name_is() -> None:
     told = {
         alias.name: node.module
-        for node in ast.walk(tree("__init__.py"))
+        for node in nodes("__init__.py")
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
@@ -397,7 +402,7 @@ def test_a_name_of_a_class_means_one_thing() -> None:
     """Adapters of one kind have the same names, since they do the same for several frameworks."""
     places: dict[str, list[str]] = {}
     for source in SOURCES:
-        for node in ast.walk(tree(source)):
+        for node in nodes(source):
             if isinstance(node, ast.ClassDef):
                 places.setdefault(node.name, []).append(source)
     several = {name: found for name, found in places.items() if len(found) > 1}
