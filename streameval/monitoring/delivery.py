@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -30,10 +29,6 @@ if TYPE_CHECKING:
 LOG = logging.getLogger("streameval.on-alert")
 
 
-MAX_EVENTS = 1000
-"""How many events are held in memory; further ones stay in the checkpoint."""
-
-
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
 """Seconds until an event is tried again; each pause is twice the one before."""
 
@@ -46,8 +41,8 @@ class Delivery:
     """The events that have not arrived.
 
     They are *untold* until a commit puts them into the outbox of the checkpoint, once for each
-    receiver that takes it, which happens only if the monitor has one; from then on they are
-    *undelivered* until they arrive.
+    receiver that takes it, which happens only if the monitor has one; from then on the `Outbox` of
+    the receiver holds them until they arrive.
 
     Parameters
     ----------
@@ -76,7 +71,6 @@ class Delivery:
         for key, route in self._routes.items():
             outbox = self._outboxes[key] = before.get(key) or Outbox(route.receiver)
             outbox.receiver = route.receiver  # a function may be another one of the same name
-        self._undelivered: dict[str, dict[str, Any]] = {key: {} for key in self._outboxes}
 
     def begin(self, is_alive: Callable[[], bool]) -> None:
         """Send heartbeats from now on, while there is life."""
@@ -121,7 +115,7 @@ class Delivery:
     def numbers(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return the undelivered events, and the refused attempts, by the name of the receiver."""
         boxes = [
-            (route.receiver.name, len(self._undelivered[key]), self._outboxes[key].n_refused)
+            (route.receiver.name, self._outboxes[key].n_undelivered, self._outboxes[key].n_refused)
             for key, route in self._routes.items()
         ]
         return summed((name, n) for name, n, _ in boxes), summed((name, n) for name, _, n in boxes)
@@ -155,7 +149,7 @@ class Delivery:
             others = [heir for heir in new if self._routes[heir].takes(event)]
             heirs = [key] if key in self._outboxes else others if key else [*self._outboxes]
             for heir in heirs:
-                self._undelivered[heir][_name(event["id"], heir)] = event
+                self._outboxes[heir].put(_name(event["id"], heir), event)
             if self._outboxes and key not in heirs:
                 moved[name] = [_name(event["id"], heir) for heir in heirs]
                 dropped += [] if heirs else [f"{event['rule']!r} is {event['state']}"]
@@ -200,13 +194,12 @@ class Delivery:
     def note_committed(self, events: Iterable[tuple[str, Any]]) -> None:
         """Record what the outbox of the checkpoint holds."""
         for name, event in events:
-            self._undelivered[name.partition(_TO)[2]][name] = event
+            self._outboxes[name.partition(_TO)[2]].put(name, event)
 
     def deliver(self, checkpoint: Checkpoint | None) -> None:
         """Deliver committed events, and drop those that have arrived."""
-        for key, outbox in self._outboxes.items():
-            if self._undelivered[key]:
-                self.forget(outbox.deliver(self._undelivered[key].items()), checkpoint)
+        arrived = [name for outbox in self._outboxes.values() for name in outbox.deliver()]
+        self.forget(arrived, checkpoint)
 
     def wait(self, patience: float) -> list[str]:
         """Wait up to some seconds for events that were not tried yet; return those that arrived."""
@@ -217,13 +210,9 @@ class Delivery:
             for name in outbox.flush(max(deadline - time.monotonic(), 0.0))
         ]
 
-    def forget(self, names: Iterable[str], checkpoint: Checkpoint | None) -> None:
+    @staticmethod
+    def forget(arrived: Sequence[str], checkpoint: Checkpoint | None) -> None:
         """Drop the events that have arrived."""
-        arrived = [
-            name
-            for name in names
-            if self._undelivered[name.partition(_TO)[2]].pop(name, None) is not None
-        ]
         if arrived and checkpoint is not None:
             checkpoint.delivered(arrived)
 
@@ -334,42 +323,32 @@ class Outbox:
         self.receiver = receiver_of(on_alert)
         self._timeout = finite_number(timeout, name="timeout")
         self._held: dict[str, _Held] = {}
-        self._fresh: list[str] = []
-        self._returned: set[str] = set()
+        self._arrived: list[str] = []
         self._is_busy = self._is_closed = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
         self.n_delivered = 0
         self.n_refused = 0
 
-    def deliver(self, pending: Iterable[tuple[str, JsonEvent]]) -> list[str]:
-        """Start deliveries without waiting.
+    @property
+    def n_undelivered(self) -> int:
+        """The number of events that have not arrived."""
+        return len(self._held)
 
-        Parameters
-        ----------
-        pending : iterable of (id, event)
-            The undelivered events of the checkpoint, oldest first; those already in progress
-            continue. At most 1,000 are taken at a time.
-
-        Returns
-        -------
-        list of str
-            The ids of the events that were delivered since the last call, or passed again.
-        """
+    def put(self, name: str, event: JsonEvent) -> None:
+        """Hold an event of the checkpoint, by its id there, unless it is known."""
         with self._changed:
-            names = set()
-            for name, event in pending:
-                names.add(name)
-                is_known = name in self._held or name in self._returned or name in self._fresh
-                if not is_known and len(self._held) < MAX_EVENTS:
-                    self._held[name] = _Held(event, time.monotonic())
-            self._returned &= names  # the checkpoint has forgotten the others
-            delivered = [*self._returned, *self._collected()]
+            if name not in self._held and name not in self._arrived:
+                self._held[name] = _Held(event, time.monotonic())
+
+    def deliver(self) -> list[str]:
+        """Start deliveries without waiting, and return the ids of those that have arrived since."""
+        with self._changed:
             if self._held and self._thread is None:
                 self._thread = threading.Thread(target=self._work, daemon=True)
                 self._thread.start()
             self._changed.notify_all()
-        return delivered
+            return self._collected()
 
     def flush(self, seconds: float) -> list[str]:
         """Wait until every event has been tried, and return the ids of those delivered since."""
@@ -386,10 +365,8 @@ class Outbox:
             self._thread.join(seconds)
 
     def _collected(self) -> list[str]:
-        """Return the ids of the events delivered since the last call."""
-        fresh, self._fresh = self._fresh, []
-        self._returned.update(fresh)
-        return fresh
+        arrived, self._arrived = self._arrived, []
+        return arrived
 
     def _next(self) -> tuple[str | None, float | None]:
         """Choose the oldest event that is due, or say how many seconds are left until one is.
@@ -410,7 +387,7 @@ class Outbox:
             held = self._held[name]
             said, refusal = send(self.receiver, held.event, self._timeout)
             self._note(name, held, refusal)
-            with contextlib.suppress(Exception):  # events go on, even if nothing is shown
+            with suppress(Exception):  # events go on, even if nothing is shown
                 self._tell(held, said, refusal)
 
     def _tell(self, held: _Held, said: str, refusal: str | None) -> None:
@@ -441,7 +418,7 @@ class Outbox:
             self._is_busy = False
             if refusal is None:
                 del self._held[name]
-                self._fresh.append(name)
+                self._arrived.append(name)
                 self.n_delivered += 1
             else:
                 pause = min(FIRST_PAUSE * 2.0 ** min(held.tries, 60), LONGEST_PAUSE)
