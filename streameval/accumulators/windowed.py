@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
@@ -264,8 +265,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         size = self._config.length(width, name="width")
         step = self._config.length(self._config.pane if every is None else every, name="every")
         state = self._everything(self._held)
-        for end, _, stacks in self._sliding(state, state.spans(), size, step):
-            yield self._config.shown(end), stacks.merged()
+        for end, window in self._sliding(state, state.spans(), size, step):
+            yield self._config.shown(end), window.merged()
 
     def over_time(self, width: Any = None) -> WindowedResult:
         """Compute a result for each pane with rows, or for each window that slides by one pane.
@@ -314,34 +315,28 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                 pane_results.pane_result(
                     shown(end - size),
                     shown(end),
-                    weight_of(spans[at].pane for at in inside).to_number(),
-                    stacks.merged(),
+                    weight_of(span.pane for span in window.spans).to_number(),
+                    window.merged(),
                     kept,
                 )
-                for end, inside, stacks in self._sliding(state, spans, size, config.width)
-                if inside
+                for end, window in self._sliding(state, spans, size, config.width)
+                if window.spans
             ]
         whole = PaneResult(None, None, self.n_rows(), partial(pane_results.counted, total, None))
         return WindowedResult.of(config, panes, before, whole)
 
     def _sliding(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
-    ) -> Iterator[tuple[int, range, TwoStacks]]:
-        """Yield the end of each window, the positions of its spans, and the stacks of its panes."""
+    ) -> Iterator[tuple[int, TwoStacks]]:
+        """Yield the end of each window, and the stacks of its panes."""
         if not spans:
             return
-        ends = self._window_ends(state, spans, size, step)
-        stacks = TwoStacks(self._inner)
-        parts = [span.part for span in spans]
-        first = after = 0
-        for end in ends:
-            while after < len(spans) and spans[after].end <= end:
-                stacks.push(parts[after])
-                after += 1
-            while first < after and spans[first].start < end - size:
-                first += 1
-                stacks.pop()
-            yield end, range(first, after), stacks
+        window, coming = TwoStacks(self._inner, size), deque(spans)
+        for end in self._window_ends(state, spans, size, step):
+            while coming and coming[0].end <= end:
+                window.push(coming.popleft())
+            window.slide(end)
+            yield end, window
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         state = self._everything(self._held)
@@ -519,30 +514,46 @@ def _fixed(weights: Array | None) -> FixedPoint | None:
 
 
 class TwoStacks:
-    """The merge of a queue of panes: new ones enter at one end, old ones leave at the other.
+    """The panes of a window that slides: new ones enter at one end, old ones leave at the other.
 
     Parameters
     ----------
     inner : Inner
         The class and options of the accumulators.
+    width : int
+        The width of the window.
+
+    Attributes
+    ----------
+    spans : deque of Span
+        The panes in it.
     """
 
-    __slots__ = ("_back", "_coming", "_front", "_inner")
+    __slots__ = ("_back", "_coming", "_front", "_inner", "_width", "spans")
 
-    def __init__(self, inner: Inner) -> None:
+    def __init__(self, inner: Inner, width: int) -> None:
         self._inner = inner
+        self._width = width
+        self.spans: deque[Span] = deque()
         self._front: list[Any] = []  # the last leaves next; each is merged with those below
         self._coming: list[Any] = []
         self._back: Any = None  # the merge of `_coming`
 
-    def push(self, part: Sealed | None) -> None:
-        """Add the accumulator of the next pane; None if it has none."""
-        held = None if part is None else part.copy()
+    def push(self, span: Span) -> None:
+        """Add the next pane."""
+        held = None if span.part is None else span.part.copy()
+        self.spans.append(span)
         self._coming.append(held)
         self._back = _joined(self._back, held)
 
-    def pop(self) -> None:
-        """Remove the oldest pane."""
+    def slide(self, end: int) -> None:
+        """Remove the panes that begin before a window with this end."""
+        while self.spans and self.spans[0].start < end - self._width:
+            self.spans.popleft()
+            self._pop()
+
+    def _pop(self) -> None:
+        """Remove the oldest pane from the stacks."""
         if not self._front:
             below = None
             for part in reversed(self._coming):

@@ -100,6 +100,10 @@ class SlicedConfig(OuterConfig):
         """How many values without a name may have a slice."""
         return self.max_values - len(self.values)
 
+    def items(self, value: Value) -> dict[str, Any]:
+        """Return the value of each column in the value of a slice."""
+        return dict(zip(self.column, value if isinstance(value, tuple) else (value,), strict=True))
+
     def kept(self, values: Iterable[Value]) -> set[Value]:
         """Choose which of the observed values have a slice."""
         named = {value for value in values if value in self.named}

@@ -126,8 +126,7 @@ class ViewBuilder:
         if values:
             options = config.accumulator.options
             for value, name in zip(values, slice_names(options, values), strict=True):
-                items = value if len(options.column) > 1 else (value,)
-                yield value, name, tuple(zip(options.column, items, strict=True))
+                yield value, name, tuple(options.items(value).items())
         if _REST in self._values:
             yield _REST, OTHER, _REST  # no alert is about the rest
 

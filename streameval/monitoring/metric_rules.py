@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import math
 from abc import ABC, abstractmethod
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
@@ -154,7 +153,7 @@ class MetricRule(Rule):
                 raise InvalidInputError(
                     f"{self.text!r}: no slices by {column!r}: {nearest(column, options.column)}"
                 )
-        found = [value for value in options.values if selector.chooses(options.column, value)]
+        found = [value for value in options.values if selector.chooses(options.items(value))]
         if not found:
             known = [f"{{{name}}}" for name in slice_names(options, options.values)]
             hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
@@ -229,7 +228,8 @@ class ReadPanes:
         self._parts: dict[int, Any] = {}
         self._by_slice: dict[int, SliceRows | None] = {}
         self._results: dict[Any, Result | None] = {}
-        self._windows: dict[int, _Window] = {}
+        self._windows: dict[int, TwoStacks] = {}
+        self._merged: dict[int, tuple[Any, int]] = {}
 
     def between(self, low: int | None, high: int) -> Iterator[Span]:
         """Yield the panes within two times, in order; what was read of one goes with it."""
@@ -238,6 +238,7 @@ class ReadPanes:
             self._results.clear()
             self._parts.clear()
             self._by_slice.clear()
+            self._merged.clear()
 
     def result(self, span: Span, value: Any) -> Result | None:
         """Compute the result of a slice in a pane; None without rows."""
@@ -251,11 +252,16 @@ class ReadPanes:
 
         Windows slide along: two or three merges a pane, for all slices.
         """
-        window = self._windows.setdefault(width, _Window(self._view.config.accumulator, width))
-        if window.end != span.end:
-            low = span.end - width if window.end is None else window.end
-            window.slide(self._view.spans(low, span.end), span.end)
-        return slice_of(window.merged, value).compute(), window.start
+        if width not in self._merged:
+            inner = self._view.config.accumulator
+            window = self._windows.setdefault(width, TwoStacks(inner, width))
+            low = window.spans[-1].end if window.spans else span.end - width
+            for one in self._view.spans(low, span.end):
+                window.push(one)
+            window.slide(span.end)
+            self._merged[width] = window.merged(), window.spans[0].start if window.spans else 0
+        merged, start = self._merged[width]
+        return slice_of(merged, value).compute(), start
 
     def over(self, start: int, end: int, value: Any) -> tuple[Result | None, int]:
         """Compute the result of a slice in all panes within two times, and where they begin."""
@@ -286,33 +292,6 @@ class ReadPanes:
         if span.end not in self._parts:
             self._parts[span.end] = live(span.part)
         return self._parts[span.end]
-
-
-class _Window:
-    """All panes within a width, merged, as it slides along."""
-
-    def __init__(self, inner: Any, width: int) -> None:
-        self._inner = inner
-        self.width = width
-        self.end: int | None = None
-        self.merged: Any = None
-        self._stacks = TwoStacks(inner)
-        self._spans: deque[Span] = deque()
-
-    @property
-    def start(self) -> int:
-        """Where the first pane in it begins."""
-        return self._spans[0].start if self._spans else 0
-
-    def slide(self, spans: Sequence[Span], end: int) -> None:
-        """Add the panes up to `end`, and drop those that are now outside of the window."""
-        for span in spans:
-            self._stacks.push(span.part)
-        self._spans.extend(spans)
-        while self._spans and self._spans[0].start < end - self.width:
-            self._spans.popleft()
-            self._stacks.pop()
-        self.end, self.merged = end, self._stacks.merged()
 
 
 class PaneSeries(Series, ABC):

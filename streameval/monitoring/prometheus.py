@@ -249,8 +249,7 @@ class MonitorCollector:
         families, held, status = _Families(), snapshot.windowed, snapshot.status
         families.add_status(status, self._rows_read(status))
         for alert in snapshot.alerts:
-            pairs = alert.slice or {}
-            about = slice_text(tuple(pairs), tuple(pairs.values())) if pairs else _ALL
+            about = slice_text(alert.slice) if alert.slice else _ALL
             families.add("streameval_alert", [alert.rule, about], float(alert.state == "firing"))
         if held is not None and held.newest is not None:
             total = held.total()
@@ -429,13 +428,12 @@ def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
         if total is None:
             yield _ALL, part
         return
-    columns = part.view().config.column
+    config = part.view().config
     kept = set(part if total is None else total)
     left = [part.other]
     for value in part:
         if value in kept:
-            items = value if len(columns) > 1 else (value,)
-            yield slice_text(columns, items), slice_of(part, value)
+            yield slice_text(config.items(value)), slice_of(part, value)
         else:
             left.append(slice_of(part, value))
     other = merge(left)
@@ -447,11 +445,10 @@ def _coverage(part: Any, total: Any, by_slice: SliceRows | None) -> Iterator[tup
     """Yield name and coverage of each slice whose rows are known, as `_slices` names them."""
     if by_slice is None:
         return
-    columns, kept = part.view().config.column, list(total)
+    config, kept = part.view().config, list(total)
     found = {_OTHER: by_slice.without(kept)}
     for value in kept:
-        items = value if len(columns) > 1 else (value,)
-        found[slice_text(columns, items)] = by_slice.of(value)
+        found[slice_text(config.items(value))] = by_slice.of(value)
     for name, weights in found.items():
         if weights is not None and weights.rows:
             yield name, weights.coverage

@@ -131,8 +131,7 @@ def _with_names(texts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _slice(event: Mapping[str, Any]) -> str:
-    items = event["slice"] or {}
-    return slice_text([*items], [*items.values()])
+    return slice_text(event["slice"] or {})
 
 
 def _facts(event: Mapping[str, Any]) -> dict[str, str]:

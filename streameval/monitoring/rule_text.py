@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import attrs
@@ -45,9 +45,8 @@ class Selector:
 
     pairs: tuple[tuple[str, str, bool], ...]
 
-    def chooses(self, columns: tuple[str, ...], value: Any) -> bool:
+    def chooses(self, items: Mapping[str, Any]) -> bool:
         """Tell whether this selector names the slice."""
-        items = dict(zip(columns, value if len(columns) > 1 else (value,), strict=True))
         return len(items) == len(self.pairs) and self.covers(items)
 
     def covers(self, items: Mapping[str, Any] | None) -> bool:
@@ -70,22 +69,20 @@ class Selector:
         return f"{{{','.join(pairs) or 'all'}}}"
 
 
-def slice_text(columns: Sequence[str], items: Sequence[Any]) -> str:
+def slice_text(items: Mapping[str, Any]) -> str:
     """Name a slice in the syntax of rules, without braces; distinct slices have distinct names.
 
-    >>> slice_text(["country", "version"], ["DE", "1"])
+    >>> slice_text({"country": "DE", "version": "1"})
     'country=DE,version="1"'
 
     Parameters
     ----------
-    columns : sequence of str
-        The columns of the slices.
-    items : sequence of label or None
-        The value of each.
+    items : mapping from str to label or None
+        The value of each column.
     """
     return ",".join(
         f"{_written(column)}={_written(value_text(item), is_quoted=_needs_quotes(item))}"
-        for column, item in zip(columns, items, strict=True)
+        for column, item in items.items()
     )
 
 

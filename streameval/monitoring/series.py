@@ -257,9 +257,8 @@ class Series:
         """The value of each column; None for all rows."""
         if self.value is ...:
             return None
-        columns = self.config.accumulator.options.column
-        items = self.value if len(columns) > 1 else (self.value,)
-        return dict(zip(columns, items, strict=True))
+        items: dict[str, Any] = self.config.accumulator.options.items(self.value)
+        return items
 
     def is_due(self, mature_until: int | None) -> bool:
         """Tell whether the series may have something new to evaluate."""

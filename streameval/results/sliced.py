@@ -360,11 +360,9 @@ def slice_names(config: SlicedConfig, values: Sequence[Value]) -> list[str]:
 
 
 def _name(config: SlicedConfig, value: Value, *, quoted: bool) -> str:
-    items = value if isinstance(value, tuple) else (value,)
-    pairs = zip(config.column, items, strict=True)
     return ",".join(
         f"{column}={item!r}" if quoted and isinstance(item, str) else f"{column}={value_text(item)}"
-        for column, item in pairs
+        for column, item in config.items(value).items()
     )
 
 

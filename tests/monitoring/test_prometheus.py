@@ -218,7 +218,7 @@ def test_slice_that_the_total_has_turned_away_is_among_the_others(exported):
         metrics=["accuracy"],
         level=0,
     )
-    named = slice_text(["country"], [kept])
+    named = slice_text({"country": kept})
     assert every(found, "streameval_examples_total") == {(named,): 2, ("other",): 1}
     assert every(found, "streameval_value") == {
         ("value", "accuracy", "all", "1m"): 1,
@@ -509,7 +509,7 @@ def test_hostile_labels_are_what_they_were(exported, start, families):
         read = samples(MonitorCollector(monitor), families, accept)
     cells = [dict(key[1:]) for key, value in read.items() if "confusion_total" in key[0] and value]
     assert sorted(cell["actual"] for cell in cells) == sorted(HOSTILE)
-    assert {cell["slice"] for cell in cells} == {slice_text(["country"], [n]) for n in HOSTILE}
+    assert {cell["slice"] for cell in cells} == {slice_text({"country": n}) for n in HOSTILE}
 
 
 VALUES = st.one_of(st.none(), st.integers(), st.text(max_size=8))
@@ -517,16 +517,16 @@ VALUES = st.one_of(st.none(), st.integers(), st.text(max_size=8))
 
 @given(st.lists(st.tuples(VALUES, VALUES), min_size=2, max_size=2, unique_by=repr))
 def test_different_slices_have_different_names(pairs):
-    one, two = (slice_text(["a", "b"], pair) for pair in pairs)
+    one, two = (slice_text(dict(zip("ab", pair, strict=True))) for pair in pairs)
     assert one != two
 
 
 @each("value", [1, "1", -3, "-3", None, "(missing)", "DE", "a,b=c", 'say "x"'])
 def test_name_of_a_slice_is_what_rules_call_it(value):
-    rule = parse_rule(f"accuracy{{{slice_text(['country'], [value])}}} < 0.5")
+    rule = parse_rule(f"accuracy{{{slice_text({'country': value})}}} < 0.5")
     others = [v for v in (1, "1", -3, "-3", None, "(missing)") if v != value]
-    assert rule.selector.chooses(("country",), value)
-    chosen = [other for other in others if rule.selector.chooses(("country",), other)]
+    assert rule.selector.chooses({"country": value})
+    chosen = [other for other in others if rule.selector.chooses({"country": other})]
     assert chosen in ([], [str(value)], ["(missing)"])  # what is bare means text too
 
 

@@ -221,7 +221,7 @@ def test_increase_is_that_of_the_log(scene):
 
 
 def test_hostile_names_are_what_they_were(scene):
-    named = {slice_text(["country"], [name]) for name in HOSTILE}
+    named = {slice_text({"country": name}) for name in HOSTILE}
     found = {labels["slice"] for labels, _ in scene.query("streameval_examples_total")}
     assert found == named | {f"country={name}" for name in ACCURACIES} | {"other"}
 

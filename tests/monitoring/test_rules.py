@@ -164,14 +164,14 @@ def test_limit_is_what_is_kept_while_there_is_no_alarm(sign: str, is_floor: bool
 def test_selector_chooses_a_slice_by_its_text(
     pairs: list[tuple[str, str, bool]], value: Any, chosen: bool
 ) -> None:
-    assert Selector(tuple(pairs)).chooses(("a",), value) is chosen
+    assert Selector(tuple(pairs)).chooses({"a": value}) is chosen
 
 
 def test_selector_of_several_columns_names_all_of_them_in_any_order() -> None:
     selector = Selector((("b", "y", False), ("a", "x", False)))
-    assert selector.chooses(("a", "b"), ("x", "y"))
-    assert not selector.chooses(("a", "b"), ("y", "x"))
-    assert not Selector((("a", "x", False),)).chooses(("a", "b"), ("x", "y"))
+    assert selector.chooses({"a": "x", "b": "y"})
+    assert not selector.chooses({"a": "y", "b": "x"})
+    assert not Selector((("a", "x", False),)).chooses({"a": "x", "b": "y"})
 
 
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
