@@ -421,6 +421,10 @@ _LABEL_ROWS = (
 """Only of a monitor with a quarantine and labels."""
 
 
+_Piece = tuple[int, int, int]
+"""The number of a piece, its level and its size."""
+
+
 class Pieces:
     """The pieces that one accumulator is the sum of.
 
@@ -436,9 +440,6 @@ class Pieces:
 
     def __init__(self, base: sqlite3.Connection) -> None:
         self._base = base
-        query = "SELECT id, level, length(data) FROM piece ORDER BY id"
-        self._held: list[tuple[int, int, int]] = base.execute(query).fetchall()
-        self._new = self._held
 
     def append(self, data: bytes, total: Windowed | None) -> None:
         """Store the rows of a commit within its transaction, and merge pieces where that is due.
@@ -450,32 +451,32 @@ class Pieces:
         total : Windowed, optional
             The accumulator of all rows, if there are some.
         """
-        held = self._new = list(self._held)
         if total is None or not data:
             return
+        held = self._held()
         all_of_them = sum(size for _, level, size in held if level == _WHOLE)
         parts = sum(size for _, level, size in held if level < _WHOLE)
         if parts + len(data) > _MAX_PARTS * all_of_them:
-            self._replace(0, _WHOLE, total.to_bytes() if held else data)
+            self._replace(held, 0, _WHOLE, total.to_bytes() if held else data)
             return
-        self._replace(len(held), 0, data)
+        self._replace(held, len(held), 0, data)
         first, level = self._alike(held)
         while len(held) - first >= _FAN_IN:
             parts_held = [Windowed.from_bytes(self._read(name)) for name, _, _ in held[first:]]
-            self._replace(first, level + 1, merge(parts_held).to_bytes())
+            self._replace(held, first, level + 1, merge(parts_held).to_bytes())
             first, level = self._alike(held)
 
     def rewrite(self, whole: Windowed) -> None:
         """Store the accumulator of all rows in place of all pieces."""
-        self._new = list(self._held)
-        self._replace(0, _WHOLE, whole.to_bytes())
+        self._replace(self._held(), 0, _WHOLE, whole.to_bytes())
 
-    def note_committed(self) -> None:
-        """Note that what was appended is stored."""
-        self._held = self._new
+    def _held(self) -> list[_Piece]:
+        """List the pieces in order."""
+        query = "SELECT id, level, length(data) FROM piece ORDER BY id"
+        return self._base.execute(query).fetchall()
 
     @staticmethod
-    def _alike(pieces: Sequence[tuple[int, int, int]]) -> tuple[int, int]:
+    def _alike(pieces: Sequence[_Piece]) -> tuple[int, int]:
         """Return the index of the first of the last pieces of one level, and the level."""
         level = pieces[-1][1]
         first = len(pieces)
@@ -483,9 +484,8 @@ class Pieces:
             first -= 1
         return first, level
 
-    def _replace(self, first: int, level: int, data: bytes) -> None:
+    def _replace(self, held: list[_Piece], first: int, level: int, data: bytes) -> None:
         """Put one piece where the last ones are."""
-        held = self._new
         for name, _, _ in held[first:]:
             self._base.execute("DELETE FROM piece WHERE id = ?", (name,))
         name = 1 + (held[first - 1][0] if first else 0)
@@ -567,7 +567,6 @@ class Checkpoint:
                 self._base = _opened(target)
                 if _checked_version(self._base) < _VERSION:
                     _bring_up_to_date(self._base)
-                self._counted = Pieces(self._base)
                 self._target, self._identity = target, _identity(target)
         except BaseException:
             self._lock.close()
@@ -592,9 +591,8 @@ class Checkpoint:
         """
         is_new = self.config is None
         if is_new:
-            rows = {"config": _json(config), "accumulator": empty.to_bytes()}
             with self._transaction():
-                self._put("meta", rows.items())
+                self._put_options(config, empty)
                 self._execute("INSERT OR IGNORE INTO meta VALUES ('number', 0)")
         saved = self.load(empty.copy() if is_new else None)
         with _told(self.name):
@@ -602,32 +600,31 @@ class Checkpoint:
             _check_same(found.config, config)
             check_alike(found.windowed.view().config, empty.view().config, "continue")
         if found is not saved:
-            self._rewrite(found, empty)
+            with self._transaction():
+                self._put_options(found.config, empty)
+                Pieces(self._base).rewrite(found.windowed)
         return found
 
-    def _rewrite(self, saved: Saved, empty: Windowed) -> None:
-        """Store the options and the accumulators anew."""
-        rows = {"config": _json(saved.config), "accumulator": empty.to_bytes()}
-        with self._transaction():
-            self._put("meta", rows.items())
-            self._counted.rewrite(saved.windowed)
-        self._counted.note_committed()
+    def _put_options(self, config: Any, empty: Windowed) -> None:
+        self._put("meta", [("config", _json(config)), ("accumulator", empty.to_bytes())])
+
+    @property
+    def _meta(self) -> dict[str, Any]:
+        return dict(self._execute("SELECT name, value FROM meta"))
 
     @property
     def config(self) -> Any:
         """The options of the first commit of rows; None before, while they can still change."""
-        query = "SELECT name, value FROM meta WHERE name IN ('number', 'config', ?)"
         with _told(self.name):
-            found = dict(self._execute(query, (_WAITING,)))
-        if not found.get("number") or _WAITING in found:
-            return None
-        return json.loads(found["config"])
+            meta = self._meta
+            is_begun = meta.get("number") and _WAITING not in meta
+            return json.loads(meta["config"]) if is_begun else None
 
     @property
     def state(self) -> dict[str, Any]:
         """The small parts of the last commit, and what was written since."""
         with _told(self.name):
-            return _state_of(dict(self._execute("SELECT name, value FROM meta")))
+            return _state_of(self._meta)
 
     def load(self, empty: Windowed | None = None) -> Saved:
         """Read the last commit; the stored accumulator is `empty`, if that is known."""
@@ -661,7 +658,7 @@ class Checkpoint:
         """Write one commit, all or nothing; before there are options, its state says "waiting"."""
         with self._transaction():
             self._execute("DELETE FROM meta WHERE name = ?", (_WAITING,))
-            self._counted.append(changes.rows, changes.total)
+            Pieces(self._base).append(changes.rows, changes.total)
             for table, blobs in (("run", changes.runs), ("dead", changes.dead)):
                 self._remove(table, changes.removed)
                 self._put(table, [(name, data, zlib.crc32(data)) for name, data in blobs.items()])
@@ -680,7 +677,6 @@ class Checkpoint:
             for _ in range(_GIVEN_BACK if _has_much_free(self._base) else 0):
                 # `sqlite3` takes one step of a statement without columns, which is one page.
                 self._execute("PRAGMA incremental_vacuum(1)")
-        self._counted.note_committed()
 
     def begin_label_rows(self, *, is_wanted: bool) -> None:
         """Create the table of rows of undecided labels, or drop it."""
@@ -727,8 +723,7 @@ class Checkpoint:
     def number(self) -> int:
         """That of the last commit; 0 before the first."""
         with _told(self.name):
-            found = self._execute("SELECT value FROM meta WHERE name = 'number'").fetchone()
-            return 0 if found is None else int(found[0])
+            return int(self._meta.get("number", 0))
 
     def delivered(self, names: Iterable[str]) -> None:
         """Remove events that have been delivered."""
@@ -807,19 +802,15 @@ def _bring_up_to_date(base: sqlite3.Connection) -> None:
 
 def _with_options(saved: Saved, config: Mapping[str, Any], empty: Windowed) -> Saved:
     """Turn a commit into that of other options, as far as what is stored allows it."""
-    may_differ = {name: config[name] for name in _MAY_DIFFER}
+    chosen = {**saved.config, **{name: config[name] for name in _MAY_DIFFER}}
     inner, found = (one.view().config.accumulator for one in (empty, saved.windowed))
     if inner.cls is not Sliced or found.cls is not Sliced or inner == found:
-        is_same = _json(saved.config) == _json({**saved.config, **may_differ})
-        return saved if is_same else attrs.evolve(saved, config={**saved.config, **may_differ})
-
+        is_same = _json(saved.config) == _json(chosen)
+        return saved if is_same else attrs.evolve(saved, config=chosen)
     now = inner.options
     slices = attrs.evolve(found.options, values=now.values, max_values=now.max_values)
-    return attrs.evolve(
-        saved,
-        config={**saved.config, **may_differ},
-        windowed=saved.windowed.view().chosen_again(slices).copy(),
-    )
+    windowed = saved.windowed.view().chosen_again(slices).copy()
+    return attrs.evolve(saved, config=chosen, windowed=windowed)
 
 
 def _check_same(before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
