@@ -316,6 +316,17 @@ def test_damaged_checkpoint_is_refused(path, damage):
     held.close()
 
 
+def test_damaged_options_of_a_checkpoint_are_refused(path):
+    writer = Writer(path)
+    writer.commit(rows_of(1))
+    writer.checkpoint.close()
+    with sqlite3.connect(path) as base:
+        assert base.execute("UPDATE meta SET value = '{' WHERE name = 'config'").rowcount
+    with closing(Checkpoint(path)) as held:
+        with pytest.raises(se.CorruptStateError, match=r"ck\.db: state is corrupt"):
+            _ = held.config
+
+
 @pytest.mark.slow
 def test_blobs_are_read_one_by_one(path):
     writer = Writer(path)
