@@ -14,7 +14,7 @@ from streameval.exact.array_types import Array, Ints, Mask
 from streameval.monitoring.pending_runs import (
     MAX_TIME,
     ArrayColumns,
-    BlobIds,
+    BlobLog,
     ColumnTypes,
     concatenate,
     decode,
@@ -66,22 +66,21 @@ class Arrivals:
         The columns of a row.
     out_of_order : int
         How much older a row may be than the time that its partition has reached.
-    ids : BlobIds
-        The source of numbers for blobs.
+    blobs : BlobLog
+        Where blobs go.
     max_step : int, optional
         By how much a row can always move its partition; see `LogTime`.
     """
 
     def __init__(
-        self, layout: ColumnTypes, out_of_order: int, ids: BlobIds, max_step: int | None = None
+        self, layout: ColumnTypes, out_of_order: int, blobs: BlobLog, max_step: int | None = None
     ) -> None:
         self._layout = layout
         self._out_of_order = out_of_order
-        self._ids = ids
+        self._blobs = blobs
         self._max_step = max_step
         self._live: dict[str, _PartitionTime] = {}
         self._chunks: list[_Chunk] = []
-        self._stored: set[int] = set()
         self._newest_finished: int | None = None
         self.reached: int | None = None
         self.n_pending = 0
@@ -155,19 +154,14 @@ class Arrivals:
         columns = [chunk.rest()[name] for chunk in self._chunks]
         return np.concatenate([np.zeros(0, self._layout[name]), *columns])
 
-    def changes(self) -> tuple[dict[int, bytes], set[int]]:
-        """Return the blobs to add and the ids of those to remove since the last call."""
+    def write(self) -> Iterator[int]:
+        """Make a blob of each new chunk; yield the ids of blobs in use."""
         self._compact()
-        added = {}
         for chunk in self._chunks:
             if chunk.id is None:
                 chunk.columns, chunk.start = chunk.rest(), 0
-                chunk.id = self._ids.new()
-                added[chunk.id] = encode(chunk.columns, self._layout)
-        kept = {chunk.id for chunk in self._chunks if chunk.id is not None}
-        removed = self._stored - kept
-        self._stored = kept
-        return added, removed
+                chunk.id = self._blobs.add(encode(chunk.columns, self._layout))
+            yield chunk.id
 
     def to_json(self) -> dict[str, Any]:
         """Return the state except for the blobs."""
@@ -182,7 +176,7 @@ class Arrivals:
         }
 
     def restore(self, state: Any, blobs: Mapping[int, bytes]) -> Iterator[int]:
-        """Restore what `changes` and `to_json` returned; yield the ids of blobs in use."""
+        """Restore what `write` and `to_json` returned; yield the ids of blobs in use."""
         require(
             isinstance(state, dict)
             and state.keys() == {"partitions", "newest_finished", "reached", "chunks"}
@@ -208,7 +202,6 @@ class Arrivals:
             require((times[:-1] <= times[1:]).all(), "a chunk is not sorted by time")
             require(abs(times[[0, -1]]).max() < MAX_TIME, "a time is out of range")
             self._chunks.append(_Chunk(partition, columns, start, number))
-            self._stored.add(number)
             self.n_pending += len(times) - start
             yield number
 

@@ -83,7 +83,7 @@ from streameval.monitoring.pending_runs import (
     KEY_LAYOUT,
     MAX_TIME,
     ArrayColumns,
-    BlobIds,
+    BlobLog,
     ColumnTypes,
     PendingRuns,
     concatenate,
@@ -104,14 +104,14 @@ class Settling:
     ----------
     layout : mapping from str to dtype
         The columns of a label, `order` and `value` among them.
-    ids : BlobIds
-        Where the numbers of blobs come from.
+    blobs : BlobLog
+        Where blobs go.
     settle : int
         How long a label may be corrected.
     """
 
-    def __init__(self, layout: ColumnTypes, ids: BlobIds, settle: int) -> None:
-        self.store = PendingRuns(layout, ids, keeps_taken=False)
+    def __init__(self, layout: ColumnTypes, blobs: BlobLog, settle: int) -> None:
+        self.store = PendingRuns(layout, blobs, keeps_taken=False)
         self._settle = settle
 
     def put(self, labels: ArrayColumns) -> None:
@@ -283,18 +283,18 @@ class Join:
         self._options = _Options(
             wait, out_of_order, settle, max_pending, max_step, np.dtype(label_dtype)
         )
-        self._ids = BlobIds()
+        self._blobs = BlobLog()
         value: ColumnTypes = {"value": self._options.label_dtype}
         carried: ColumnTypes = {"event": np.dtype(np.int64), "row": self.dtype}
-        of_sides = out_of_order, self._ids, max_step
+        of_sides = out_of_order, self._blobs, max_step
         self._predictions = Arrivals({**KEY_LAYOUT, **carried}, *of_sides)
         self._labels = Arrivals({**KEY_LAYOUT, **value}, *of_sides)
         self._sides = {"predictions": self._predictions, "labels": self._labels}
         ordered: ColumnTypes = {"order": _ORDER, **value}
-        self._rows = PendingRuns(carried, self._ids, keeps_taken=True)
-        self._accepted = PendingRuns(value, self._ids, keeps_taken=True)
-        self._orphans = PendingRuns(ordered, self._ids, keeps_taken=False)
-        self._settling = Settling(ordered, self._ids, settle or 0)
+        self._rows = PendingRuns(carried, self._blobs, keeps_taken=True)
+        self._accepted = PendingRuns(value, self._blobs, keeps_taken=True)
+        self._orphans = PendingRuns(ordered, self._blobs, keeps_taken=False)
+        self._settling = Settling(ordered, self._blobs, settle or 0)
         self._n_released = 0
         self._decided = self._expired = _NO_TIME
         self._counters = dict.fromkeys(COUNTERS, 0)
@@ -426,18 +426,12 @@ class Join:
 
         They are assumed to be written. If writing fails, restore the join from what was written.
         """
-        added: dict[int, bytes] = {}
         dead: dict[int, bytes] = {}
-        removed: set[int] = set()
-        for side in (self._predictions, self._labels):
-            more, gone = side.changes()
-            added |= more
-            removed |= gone
+        used = [*self._predictions.write(), *self._labels.write()]
         for store in self._stores():
-            more, marked, gone = store.changes()
-            added |= more
-            dead |= marked
-            removed |= gone
+            dead |= store.write()
+            used += store.to_json()
+        added, removed = self._blobs.changes(used)
         return RunChanges(added, dead, tuple(sorted(removed)), self._to_json())
 
     @classmethod
@@ -483,6 +477,16 @@ class Join:
                 raise IncompatibleStateError(
                     f"cannot restore the join: `{name}` differs ({found} and {value})."
                 )
+        next_id, n_released, counters = (
+            state[name] for name in ("next_id", "n_released", "counters")
+        )
+        require(
+            isinstance(counters, dict) and counters.keys() == self._counters.keys(),
+            "the counters have other names",
+        )
+        for count in [next_id, n_released, *counters.values()]:
+            require(type(count) is int and 0 <= count < MAX_TIME, "a count is not an integer")
+        self._blobs.restore(next_id, runs)
         used = [
             *self._predictions.restore(state["predictions"], runs),
             *self._labels.restore(state["labels"], runs),
@@ -493,16 +497,8 @@ class Join:
         require(len(set(used)) == len(used), "a blob is used twice")
         require(set(used) == runs.keys(), "a blob is not used")
         require(dead.keys() <= set(used[n_chunks:]), "a bitmap is not used")
-        counts = [state["next_id"], state["n_released"]]
-        counters = state["counters"]
-        require(
-            isinstance(counters, dict) and counters.keys() == self._counters.keys(),
-            "the counters have other names",
-        )
-        for count in [*counts, *counters.values()]:
-            require(type(count) is int and 0 <= count < MAX_TIME, "a count is not an integer")
-        require(state["next_id"] > max(used, default=-1), "the next id is used")
-        self._ids.next, self._n_released = counts
+        require(next_id > max(used, default=-1), "the next id is used")
+        self._n_released = n_released
         self._decided, self._expired = map(read_time, (state["decided"], state["expired"]))
         self._counters = {name: counters[name] for name in COUNTERS}
         self._take_again()
@@ -551,7 +547,7 @@ class Join:
             "n_released": self._n_released,
             "decided": self._decided,
             "expired": self._expired,
-            "next_id": self._ids.next,
+            "next_id": self._blobs.next,
             "counters": self.counters,
         }
 

@@ -21,22 +21,37 @@ from streameval.inputs.values import canonical_value, mixed
 MAX_TIME = 2**62
 
 
-class BlobIds:
-    """Unique numbers for stored blobs.
+class BlobLog:
+    """Blobs under unique numbers, and which of them are written.
 
-    Parameters
+    Attributes
     ----------
-    next_id : int
+    next : int
         The next number.
     """
 
-    def __init__(self, next_id: int = 0) -> None:
-        self.next = next_id
+    def __init__(self) -> None:
+        self.next = 0
+        self._new: dict[int, bytes] = {}
+        self._written: set[int] = set()
 
-    def new(self) -> int:
-        """Return a number."""
-        self.next += 1
-        return self.next - 1
+    def add(self, blob: bytes) -> int:
+        """Hold a blob until it is written, and return its number."""
+        number, self.next = self.next, self.next + 1
+        self._new[number] = blob
+        return number
+
+    def restore(self, next_number: int, written: Iterable[int]) -> None:
+        """Continue after what was written."""
+        self.next, self._written = next_number, {*written}
+
+    def changes(self, used: Iterable[int]) -> tuple[dict[int, bytes], set[int]]:
+        """Return the blobs to write and the numbers of those to remove, given all in use."""
+        kept = {*used}
+        added = {number: blob for number, blob in self._new.items() if number in kept}
+        removed = self._written - kept
+        self._new, self._written = {}, kept
+        return added, removed
 
 
 Words = npt.NDArray[np.uint64]
@@ -210,6 +225,10 @@ KEY_LAYOUT: ColumnTypes = {
 }
 """The columns of every row: the hash of its id, and its arrival time."""
 
+_TAKEN: ColumnTypes = {"taken": np.dtype(np.bool_)}
+"""The column of a run that is no part of its blobs."""
+_OF_PAST = (*KEY_LAYOUT, *_TAKEN)
+
 MAX_RUN = 1_000_000  # merging two runs of 2.5e6 stops everything for a second
 MAX_BLOB = 2**17  # written again by a commit
 _RUN_SHIFT = np.int64(40)
@@ -307,17 +326,17 @@ class _IdIndex:
 
 
 class _Run:
-    """Rows sorted by the hash of their id, which of them were taken, and the blobs they are in."""
+    """Rows sorted by the hash of their id, with whether they were taken, and their blobs."""
 
-    def __init__(self, columns: ArrayColumns, taken: Mask, blobs: tuple[int, ...] = ()) -> None:
+    def __init__(self, columns: ArrayColumns, blobs: tuple[int, ...] = ()) -> None:
         self.columns = columns
-        self.taken = taken
+        self.taken: Mask = columns["taken"]
         self.blobs = blobs
         self.is_marked = False
         self.index = _IdIndex(columns["high"])
         times = columns["time"]
         self.first, self.last = int(times.min()), int(times.max())
-        self.n_taken = int(taken.sum())
+        self.n_taken = int(self.taken.sum())
         self.n_past = 0
         self.next_past = self.first
 
@@ -365,20 +384,16 @@ class _Run:
         return np.concatenate(found_at), np.concatenate(found_rows)
 
 
-def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[ArrayColumns, Mask]]:
-    """Yield rows of two runs by ranges of the hash, which fit the cache, and which are taken."""
+def _by_hash(first: _Run, second: _Run) -> Iterator[ArrayColumns]:
+    """Yield rows of two runs by ranges of the hash, which fit the cache."""
     edges = max(first, second, key=len).columns["high"][_CHUNK::_CHUNK]
     cuts = [
         np.concatenate([[0], np.searchsorted(run.columns["high"], edges), [len(run)]]).tolist()
         for run in (first, second)
     ]
     for ranges in zip(*map(itertools.pairwise, cuts), strict=True):
-        parts = [slice(*pair) for pair in ranges]
-        pairs = list(zip((first, second), parts, strict=True))
-        yield (
-            concatenate([select(run.columns, part) for run, part in pairs]),
-            np.concatenate([run.taken[part] for run, part in pairs]),
-        )
+        pairs = zip((first, second), ranges, strict=True)
+        yield concatenate([select(run.columns, slice(*part)) for run, part in pairs])
 
 
 class PendingRuns:
@@ -393,20 +408,18 @@ class PendingRuns:
     ----------
     layout : mapping from str to dtype
         The columns besides those of `KEY_LAYOUT`.
-    ids : BlobIds
-        The source of numbers for blobs.
+    blobs : BlobLog
+        Where blobs go.
     keeps_taken : bool
         Whether taken rows are still found. If so, no bitmap of them is written, and the caller of
         `restore` provides it.
     """
 
-    def __init__(self, layout: ColumnTypes, ids: BlobIds, *, keeps_taken: bool) -> None:
+    def __init__(self, layout: ColumnTypes, blobs: BlobLog, *, keeps_taken: bool) -> None:
         self._layout = {**KEY_LAYOUT, **layout}
-        self._ids = ids
+        self._blobs = blobs
         self._keeps_taken = keeps_taken
         self._runs: list[_Run] = []
-        self._unwritten: dict[int, bytes] = {}
-        self._written: set[int] = set()
         self._horizon = -MAX_TIME
 
     def __len__(self) -> int:
@@ -432,7 +445,7 @@ class PendingRuns:
         size = self._max_run
         for start in range(0, len(rows["high"]), size):
             piece = {name: rows[name][start : start + size] for name in self._layout}
-            self._append(_Run(piece, np.zeros(len(piece["high"]), dtype=np.bool_)))
+            self._append(_Run({**piece, "taken": np.zeros(len(piece["high"]), np.bool_)}))
 
     def find(self, keys: ArrayColumns) -> Found:
         """Find all rows of some ids."""
@@ -462,9 +475,8 @@ class PendingRuns:
 
     def columns(self, rows: Ints, names: Iterable[str] = ()) -> ArrayColumns:
         """Return some columns of some rows; by default all."""
-        values = {
-            name: np.empty(len(rows), dtype=self._layout[name]) for name in names or self._layout
-        }
+        types = {**self._layout, **_TAKEN}
+        values = {name: np.empty(len(rows), types[name]) for name in names or self._layout}
         for run, chosen, at in self._by_run(rows):
             for name, column in values.items():
                 column[chosen] = run.columns[name][at]
@@ -472,10 +484,7 @@ class PendingRuns:
 
     def is_taken(self, rows: Ints) -> Mask:
         """Return which rows were taken."""
-        values = np.empty(len(rows), dtype=np.bool_)
-        for run, chosen, at in self._by_run(rows):
-            values[chosen] = run.taken[at]
-        return values
+        return self.column("taken", rows)
 
     def take(self, rows: Ints) -> None:
         """Mark rows as taken, each of them once."""
@@ -502,7 +511,8 @@ class PendingRuns:
     def drop(self, horizon: int) -> None:
         """Drop rows that arrived before a time, and taken rows that are not kept.
 
-        If all rows of a run are past, only its columns of `KEY_LAYOUT` stay in memory.
+        If all rows of a run are past, only its columns of `KEY_LAYOUT`, and which rows were taken,
+        stay in memory.
         """
         self._horizon = horizon
         self._runs = [
@@ -511,13 +521,12 @@ class PendingRuns:
             if run.last >= horizon and (self._keeps_taken or run.n_taken < len(run))
         ]
         for run in self._runs:
-            if run.is_past and len(run.columns) > len(KEY_LAYOUT):
-                if not run.blobs:
-                    self._encode(run)
-                run.columns = {name: run.columns[name] for name in KEY_LAYOUT}
+            if run.is_past and len(run.columns) > len(_OF_PAST):
+                self._encode(run)
+                run.columns = {name: run.columns[name] for name in _OF_PAST}
 
-    def changes(self) -> tuple[dict[int, bytes], dict[int, bytes], set[int]]:
-        """Return blobs to add, bitmaps to write, and ids to remove since the last call."""
+    def write(self) -> dict[int, bytes]:
+        """Make a blob of each new run; return the bitmaps that differ from the last ones."""
         marked = {}
         for run in self._runs:
             if not run.blobs:
@@ -526,11 +535,7 @@ class PendingRuns:
             if run.is_marked and not self._keeps_taken:
                 marked[run.blobs[0]] = encode_bits(run.taken)
             run.is_marked = False
-        kept = {number for run in self._runs for number in run.blobs}
-        added = {number: blob for number, blob in self._unwritten.items() if number in kept}
-        removed = self._written - kept
-        self._unwritten, self._written = {}, kept
-        return added, marked, removed
+        return marked
 
     def to_json(self) -> list[int]:
         """Return the ids of the blobs in order."""
@@ -539,7 +544,7 @@ class PendingRuns:
     def restore(
         self, state: Any, blobs: Mapping[int, bytes], bitmaps: Mapping[int, bytes]
     ) -> list[int]:
-        """Restore what `changes` and `to_json` returned; return the ids of blobs in use."""
+        """Restore what `write` and `to_json` returned; return the ids of blobs in use."""
         require(isinstance(state, list), "the runs are not a list")
         for number in state:
             require(type(number) is int and number in blobs, "a run is missing")
@@ -548,11 +553,10 @@ class PendingRuns:
             ordered = (high[:-1] < high[1:]) | ((high[:-1] == high[1:]) & (low[:-1] <= low[1:]))
             require(ordered.all(), "a run is not sorted")
             require(times.min() > -MAX_TIME and times.max() < MAX_TIME, "a time is out of range")
-            taken = np.zeros(len(high), dtype=np.bool_)
+            columns["taken"] = np.zeros(len(high), dtype=np.bool_)
             if number in bitmaps and not self._keeps_taken:
-                taken = decode_bits(bitmaps[number], len(high))
-            self._append(_Run(columns, taken, (number,)))
-            self._written.add(number)
+                columns["taken"] = decode_bits(bitmaps[number], len(high))
+            self._append(_Run(columns, (number,)))
         return list(state)
 
     @property
@@ -587,29 +591,26 @@ class PendingRuns:
         blobs: tuple[int, ...] = ()
         if len(first) + len(second) > MAX_BLOB:
             for run in (first, second):
-                if not run.blobs:
-                    self._encode(run)
+                self._encode(run)
             blobs = first.blobs + second.blobs
         size = len(first) + len(second)
-        columns = {name: _large(size, dtype) for name, dtype in self._layout.items()}
-        taken = np.empty(size, dtype=np.bool_)
+        types = {**self._layout, **_TAKEN}
+        columns = {name: _large(size, dtype) for name, dtype in types.items()}
         end = 0
-        for part, part_taken in _by_hash(first, second):
+        for part in _by_hash(first, second):
             order = key_order(part)
             keep = part["time"] >= self._horizon
             if not self._keeps_taken:
-                keep &= ~part_taken
+                keep &= ~part["taken"]
             order = order[keep[order]]
             start, end = end, end + len(order)
             for name, column in columns.items():
                 column[start:end] = part[name][order]
-            taken[start:end] = part_taken[order]
         if not end:
             return None
-        return _Run({name: column[:end] for name, column in columns.items()}, taken[:end], blobs)
+        return _Run({name: column[:end] for name, column in columns.items()}, blobs)
 
     def _encode(self, run: _Run) -> None:
-        """Make the blob of a run that has none."""
-        number = self._ids.new()
-        run.blobs = (number,)
-        self._unwritten[number] = encode(run.columns, self._layout)
+        """Make the blob of a run, unless it has some."""
+        if not run.blobs:
+            run.blobs = (self._blobs.add(encode(run.columns, self._layout)),)

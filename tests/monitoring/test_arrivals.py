@@ -7,7 +7,7 @@ import pytest
 
 from streameval.monitoring import arrivals
 from streameval.monitoring.arrivals import Arrivals
-from streameval.monitoring.pending_runs import BlobIds
+from streameval.monitoring.pending_runs import BlobLog
 
 LAYOUT = {"time": np.dtype(np.int64), "value": np.dtype(np.int64)}
 
@@ -18,7 +18,7 @@ def put(side: Arrivals, partition: str, start: int, size: int) -> None:
 
 
 def test_released_rows_are_in_order_of_time_and_partition() -> None:
-    side = Arrivals(LAYOUT, 0, BlobIds())
+    side = Arrivals(LAYOUT, 0, BlobLog())
     for partition in ("b", "a"):
         side.declare(partition)
     put(side, "b", 0, 3)
@@ -37,13 +37,14 @@ def test_released_rows_are_in_order_of_time_and_partition() -> None:
 def test_rows_that_wait_long_are_written_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(arrivals, "_SMALL", 32)
     monkeypatch.setattr(arrivals, "_MAX_CHUNKS", 4)
-    side = Arrivals(LAYOUT, 0, BlobIds())
+    blobs = BlobLog()
+    side = Arrivals(LAYOUT, 0, blobs)
     side.declare("silent")
     kept: set[int] = set()
     n_written = 0
     for start in range(0, 1000, 10):
         put(side, "busy", start, 10)
-        added, removed = side.changes()
+        added, removed = blobs.changes(side.write())
         kept = (kept | added.keys()) - removed
         n_written += sum(len(blob) // 16 for blob in added.values())
     assert len(kept) == len(side.to_json()["chunks"]) <= 25

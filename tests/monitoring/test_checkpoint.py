@@ -322,9 +322,9 @@ def test_damaged_options_of_a_checkpoint_are_refused(path):
     writer.checkpoint.close()
     with sqlite3.connect(path) as base:
         assert base.execute("UPDATE meta SET value = '{' WHERE name = 'config'").rowcount
-    with closing(Checkpoint(path)) as held:
-        with pytest.raises(se.CorruptStateError, match=r"ck\.db: state is corrupt"):
-            _ = held.config
+    refused = pytest.raises(se.CorruptStateError, match=r"ck\.db: state is corrupt")
+    with closing(Checkpoint(path)) as held, refused:
+        _ = held.config
 
 
 @pytest.mark.slow

@@ -79,6 +79,26 @@ def test_restored_join_goes_on_as_if_it_had_not_stopped() -> None:
         assert (again.n_pending, again.watermarks) == (whole.n_pending, whole.watermarks)
 
 
+def test_join_that_is_restored_often_goes_on_once_its_runs_are_large(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Past runs are merged when they are restored, and each one has a number of its own."""
+    monkeypatch.setattr(pending_runs, "MAX_BLOB", 8)
+    options = {"wait": 40}
+    whole, again = Join(DTYPE, **options), Join(DTYPE, **options)
+    runs: dict[int, bytes] = {}
+    for start in range(0, 400, 5):
+        for join in (whole, again):
+            join.predict("p", [*range(start, start + 5)], np.arange(5) + start, np.zeros(5, DTYPE))
+            join.label("l", [start], np.array([start + 4]), np.ones(1))
+            join.ready()
+        changes = again.changes()
+        assert not runs.keys() & changes.added.keys()
+        runs = {n: b for n, b in (runs | changes.added).items() if n not in changes.removed}
+        again = Join.restore(DTYPE, options, changes.state, runs, changes.dead)
+    assert (again.counters, again.n_pending) == (whole.counters, whole.n_pending)
+
+
 def test_nothing_is_written_twice() -> None:
     join = restored(*written())
     state = join.changes().state

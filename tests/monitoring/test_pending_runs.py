@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from streameval.monitoring import pending_runs
-from streameval.monitoring.pending_runs import BlobIds, PendingRuns, key_order, key_starts
+from streameval.monitoring.pending_runs import BlobLog, PendingRuns, key_order, key_starts
 
 VALUE = {"value": np.dtype(np.float64)}
 
@@ -26,7 +26,13 @@ def rows(high: Any, low: Any = 0, time: Any = 0) -> dict[str, np.ndarray]:
 
 
 def store(*, keeps_taken: bool = True) -> PendingRuns:
-    return PendingRuns(VALUE, BlobIds(), keeps_taken=keeps_taken)
+    return PendingRuns(VALUE, BlobLog(), keeps_taken=keeps_taken)
+
+
+def changes(runs: PendingRuns) -> tuple[dict[int, bytes], set[int]]:
+    """Write runs, and return the blobs to add and the numbers of those to remove."""
+    runs.write()
+    return runs._blobs.changes(runs.to_json())
 
 
 def values(runs: PendingRuns, high: Any, low: Any = 0) -> list[list[float]]:
@@ -129,21 +135,21 @@ def test_rows_are_past_once() -> None:
     assert runs.n_current == 0
 
 
-def test_rows_that_are_past_leave_only_their_keys_in_memory() -> None:
+def test_rows_that_are_past_leave_only_their_keys_and_whether_they_were_taken_in_memory() -> None:
     runs = store()
     runs.add(rows([1, 2], time=[1, 2]))
     runs.take_past(3)
     runs.drop(1)
     runs.add(rows([3], time=[9]))
     assert [sorted(run.columns) for run in runs._runs] == [
-        ["high", "low", "time"],
-        ["high", "low", "time", "value"],
+        ["high", "low", "taken", "time"],
+        ["high", "low", "taken", "time", "value"],
     ]
-    added, _, removed = runs.changes()
+    added, removed = changes(runs)
     assert (len(added), removed) == (2, set())
     runs.drop(3)
     assert len(runs) == 1
-    assert len(runs.changes()[2]) == 1
+    assert len(changes(runs)[1]) == 1
 
 
 def test_no_row_is_written_again_once_its_blob_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +159,7 @@ def test_no_row_is_written_again_once_its_blob_is_large(monkeypatch: pytest.Monk
     n_written = 0
     for number in range(64):
         runs.add(rows([number]))
-        added, _, removed = runs.changes()
+        added, removed = changes(runs)
         n_rows = [len(blob) // 32 for blob in added.values()]  # of 32 bytes, after a short head
         assert max(n_rows) <= 8
         n_written += sum(n_rows)
