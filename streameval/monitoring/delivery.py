@@ -314,12 +314,7 @@ class Outbox:
         The time limit of a command or a webhook, in seconds.
     """
 
-    def __init__(
-        self,
-        on_alert: Any,
-        *,
-        timeout: float = 10.0,
-    ) -> None:
+    def __init__(self, on_alert: Any, *, timeout: float = 10.0) -> None:
         self.receiver = receiver_of(on_alert)
         self._timeout = finite_number(timeout, name="timeout")
         self._held: dict[str, _Held] = {}
@@ -327,7 +322,6 @@ class Outbox:
         self._is_busy = self._is_closed = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
-        self.n_delivered = 0
         self.n_refused = 0
 
     @property
@@ -419,7 +413,6 @@ class Outbox:
             if refusal is None:
                 del self._held[name]
                 self._arrived.append(name)
-                self.n_delivered += 1
             else:
                 pause = min(FIRST_PAUSE * 2.0 ** min(held.tries, 60), LONGEST_PAUSE)
                 held.due, held.tries = time.monotonic() + pause, held.tries + 1

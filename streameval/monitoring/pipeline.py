@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.sources import Chunk
 
 
+@attrs.define(eq=False, slots=False)
 class Stage(ABC):
     """What makes the steps of a monitor, and their commits.
 
@@ -69,19 +70,15 @@ class Stage(ABC):
         what counts them.
     """
 
-    total: Any
-    number: int
-    _alerts: Alerts
-    _stored_alerts: Mapping[str, Any]
-    _committed_at: float | None = None
-
-    def __init__(
-        self, settings: Settings, intake: Intake, checkpoint: Checkpoint, delivery: Delivery
-    ) -> None:
-        self._settings = settings
-        self._intake = intake
-        self._checkpoint = checkpoint
-        self._delivery = delivery
+    _settings: Settings
+    _intake: Intake
+    _checkpoint: Checkpoint
+    _delivery: Delivery
+    total: Any = attrs.field(init=False)
+    number: int = attrs.field(init=False)
+    _alerts: Alerts = attrs.field(init=False)
+    _stored_alerts: Mapping[str, Any] = attrs.field(init=False)
+    _committed_at: float | None = attrs.field(init=False, default=None)
 
     def reload(self, settings: Settings) -> None:
         """Turn to other rules and receivers, as a restart does.
@@ -131,6 +128,7 @@ class Stage(ABC):
         self._delivery.note_committed(to_deliver)
 
 
+@attrs.define(eq=False, slots=False)
 class Waiting(Stage):
     """The work of a monitor while a source has no row.
 
@@ -139,15 +137,12 @@ class Waiting(Stage):
     their states and the numbers of rows, but no position: a restart reads the rows again.
     """
 
-    def __init__(
-        self, settings: Settings, intake: Intake, checkpoint: Checkpoint, delivery: Delivery
-    ) -> None:
-        super().__init__(settings, intake, checkpoint, delivery)
+    def __attrs_post_init__(self) -> None:
+        settings, stored = self._settings, self._checkpoint.state
         self._bad = BadRows(settings.max_bad)
         self._is_told = False
         self.total = settings.planner.empty
-        self.number = checkpoint.number
-        stored = checkpoint.state
+        self.number = self._checkpoint.number
         state = stored.get("waiting", {})
         self._n_rows: dict[str, int] = state.get("rows", {})
         self._committed_at = state.get("committed_at")
@@ -258,6 +253,7 @@ class Output(Protocol):
         """Write panes durably, and return the state to commit, as JSON."""
 
 
+@attrs.define(eq=False, slots=False)
 class Pipeline(Stage):
     """The work of a monitor, once the first rows have shown how to read the sources.
 
@@ -285,29 +281,19 @@ class Pipeline(Stage):
         If the checkpoint was created with other options.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        intake: Intake,
-        checkpoint: Checkpoint,
-        delivery: Delivery,
-        *,
-        output: Output | None,
-        quarantine: Quarantine | None,
-        stopping: Stopping,
-        samples: Mapping[str, Sequence[Fields]],
-    ) -> None:
-        super().__init__(settings, intake, checkpoint, delivery)
-        self._output = output
-        self._quarantine = quarantine
-        self._stopping = stopping
-        first = rows_together(samples["predictions"], samples.get("labels", ()))
-        self._plan = settings.planner.plan(first)
+    _output: Output | None
+    _quarantine: Quarantine | None
+    _stopping: Stopping
+    _samples: Mapping[str, Sequence[Fields]]
+
+    def __attrs_post_init__(self) -> None:
+        settings, checkpoint = self._settings, self._checkpoint
+        self._plan = settings.planner.plan(rows_together(**self._samples))
         empty = self._plan.make()
         self._windows: WindowedConfig = empty.view().config
         self._closing = Closing(self._windows, settings.delay)
         self._check_keep()
-        saved = checkpoint.begin(self._config(samples), empty, migrate=settings.migrate)
+        saved = checkpoint.begin(self._config(), empty, migrate=settings.migrate)
         self.total = saved.windowed
         self._fresh: Windowed = self._plan.make()  # counted since the last commit
         self._notes = list(self._plan.notes)
@@ -315,15 +301,15 @@ class Pipeline(Stage):
         self.number = saved.number
         self._has_counted = "monitor" in saved.state
         self._alerts = self._judging(settings, self._stored_alerts)
-        for name, file in (("output", output), ("quarantine", quarantine)):
+        for name, file in (("output", self._output), ("quarantine", self._quarantine)):
             if file is not None:
                 state = file.restore(saved.state.get(name))
                 checkpoint.note(name, state)  # before a line is written
-        intake.begin(self._windows.width)
-        self._joining = self._begin_to_read(samples, saved)
+        self._intake.begin(self._windows.width)
+        self._joining = self._begin_to_read(saved)
         self._counters: Counter[str] = Counter()
         self._screening = Screening(
-            self._windows, settings.max_ahead, settings.max_bad, self._counters, quarantine
+            self._windows, settings.max_ahead, settings.max_bad, self._counters, self._quarantine
         )
         self._n_rows = 0
         self._n_counted: int | float = 0
@@ -419,7 +405,7 @@ class Pipeline(Stage):
             "quarantined": {} if self._quarantine is None else dict(self._quarantine.counts),
         }
 
-    def _config(self, samples: Mapping[str, Sequence[Fields]]) -> dict[str, Any]:
+    def _config(self) -> dict[str, Any]:
         """Return the options for a checkpoint, and what the first rows have shown."""
         where = self._settings.planner.where
         return {
@@ -427,7 +413,7 @@ class Pipeline(Stage):
             **self._settings.to_json(),
             "columns": {column.argument: list(column.names) for column in self._plan.columns},
             "rows": {
-                role: [row_to_json(row.row) for row in rows] for role, rows in samples.items()
+                role: [row_to_json(row.row) for row in rows] for role, rows in self._samples.items()
             },
             "where": None if where is None else str(where.conditions),
         }
@@ -442,9 +428,7 @@ class Pipeline(Stage):
                 argument="keep",
             )
 
-    def _begin_to_read(
-        self, samples: Mapping[str, Sequence[Fields]], saved: Saved
-    ) -> Joining | None:
+    def _begin_to_read(self, saved: Saved) -> Joining | None:
         """Give every reader its plan; return the join."""
         settings, readers = self._settings, self._intake.readers
         joining, plans = None, {"predictions": self._plan}
@@ -452,6 +436,7 @@ class Pipeline(Stage):
             from streameval.monitoring.joining import Joining  # noqa: PLC0415 (of labels)
 
             names = settings.key or "", settings.label_time or settings.time
+            samples = self._samples
             parts = split(self._plan, *names, samples["predictions"], samples["labels"])
             plans = {"predictions": parts.predictions, "labels": parts.labels}
             label_rows = None

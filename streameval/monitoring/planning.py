@@ -156,7 +156,7 @@ class _Joined(Fields):
     prediction: Fields
 
 
-def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields]) -> list[Fields]:
+def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields] = ()) -> list[Fields]:
     """Combine the first predictions and the first labels into rows like joined ones."""
     if not labels:
         return list(predictions)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, refused
@@ -191,6 +192,7 @@ def entries_of(block: Block, row_ids: Iterable[Any]) -> list[RowEntry]:
     ]
 
 
+@attrs.define(eq=False)
 class LabelRows:
     """The rows of labels until it is decided whether they belong to a prediction.
 
@@ -207,16 +209,12 @@ class LabelRows:
         How long a label can be undecided.
     """
 
-    def __init__(
-        self,
-        quarantine: Quarantine,
-        stored: Callable[[bytes], list[tuple[int, RowEntry]]],
-        settings: Settings,
-    ) -> None:
-        self._quarantine = quarantine
-        self._stored = stored
-        self._span = 2 * settings.wait + (settings.settle or 0) + settings.out_of_order
-        self._new: list[tuple[Block, Sequence[Any], Ints, ArrayColumns]] = []
+    _quarantine: Quarantine
+    _stored: Callable[[bytes], list[tuple[int, RowEntry]]]
+    _settings: Settings
+    _new: list[tuple[Block, Sequence[Any], Ints, ArrayColumns]] = attrs.field(
+        init=False, factory=list
+    )
 
     def note(self, block: Block, row_ids: Sequence[Any], ids: Sequence[Any], times: Ints) -> None:
         """Note labels that the join has taken."""
@@ -249,8 +247,9 @@ class LabelRows:
             for one, entry in zip(at, entries, strict=True):
                 time = int(times[one])
                 found.append((_key(keys, one), time, max(time, watermark), entry))
-        self._new = []
-        return watermark - self._span, found
+        self._new, settings = [], self._settings
+        span = 2 * settings.wait + (settings.settle or 0) + settings.out_of_order
+        return watermark - span, found
 
 
 def _key(keys: Mapping[str, Any], at: int) -> bytes:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, Named
@@ -42,6 +43,7 @@ _NO_LIMIT = 2**63 - 1
 _MICROSECONDS = 1_000_000
 
 
+@attrs.define(eq=False)
 class Screening:
     """Keeps rows that can be read, that the accumulator accepts, and that are not in the future.
 
@@ -60,24 +62,20 @@ class Screening:
         Where these go.
     """
 
-    def __init__(
-        self,
-        windows: WindowedConfig,
-        max_ahead: int,
-        max_bad: int | RowShare,
-        counters: Counter[str],
-        quarantine: Quarantine | None = None,
-    ) -> None:
-        self._quarantine = quarantine
-        self._windows = windows
-        self._max_ahead = max_ahead
-        self._counters = counters
-        self._max_bad = max_bad
-        self._bad = BadRows(max_bad)
+    _windows: WindowedConfig
+    _max_ahead: int
+    _max_bad: int | RowShare
+    _counters: Counter[str]
+    _quarantine: Quarantine | None = None
+    _bad: BadRows = attrs.field(init=False)
+    _recent: Recent = attrs.field(init=False)
+    _n_judged: int = attrs.field(init=False, default=0)
+    _newest: BadRow | None = attrs.field(init=False, default=None)
+    _notes: list[str] = attrs.field(init=False, factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self._bad = BadRows(self._max_bad)
         self._recent = Recent(_RECENT, _APART, [(0, 0)])
-        self._n_judged = 0
-        self._newest: BadRow | None = None
-        self._notes: list[str] = []
 
     def restore(self, recent: Sequence[Sequence[int]] | None, n_good: int) -> None:
         """Continue from the restored counters, and from `to_json` if it was stored."""

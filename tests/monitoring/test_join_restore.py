@@ -87,7 +87,7 @@ def test_join_that_is_restored_often_goes_on_once_its_runs_are_large(
     options = {"wait": 40}
     whole, again = Join(DTYPE, **options), Join(DTYPE, **options)
     runs: dict[int, bytes] = {}
-    for start in range(0, 400, 5):
+    for start in range(0, 150, 5):
         for join in (whole, again):
             join.predict("p", [*range(start, start + 5)], np.arange(5) + start, np.zeros(5, DTYPE))
             join.label("l", [start], np.array([start + 4]), np.ones(1))
