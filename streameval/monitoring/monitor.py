@@ -527,10 +527,10 @@ class Monitor:
             self._intake,
             self._checkpoint,
             self._delivery,
-            output=self._output,
-            quarantine=self._quarantine,
-            stopping=self._stopping,
-            samples=samples,
+            self._output,
+            self._quarantine,
+            self._stopping,
+            samples,
         )
 
     def _stepped(self) -> Step:
