@@ -125,7 +125,7 @@ def board(
     end = _end(view, status)
     for width in (view.config.pane, *widths):
         try:
-            part, start = held.window(width, end), _start(view.config, width, end)
+            part, start = held.window(width, end), edge_before(view.config, width, end)
             rows = held.n_rows(start, end)
         except InvalidInputError:
             notes.append(f"a window of {width} reaches back before the panes that are kept")
@@ -172,8 +172,9 @@ def _end(view: Panes, status: Status) -> Any:
     return until if is_mature else view.config.shown(view.end)
 
 
-def _start(config: WindowedConfig, width: str | int, end: Any) -> Any:
-    size = config.length(width, name="width")
+def edge_before(config: WindowedConfig, width: str | int, end: Any, number: int = 1) -> Any:
+    """Go back by some windows from an edge of panes."""
+    size = number * config.length(width, name="width")
     return end - (size if config.is_step else np.timedelta64(size, "us"))
 
 

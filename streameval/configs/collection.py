@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Annotated, Any, Self
 
@@ -179,16 +179,20 @@ class CollectionConfig:
     @cached_property
     def part_names(self) -> tuple[str, ...]:
         """The first name of each part."""
-        first = dict(zip(reversed(self.members), reversed(self.names), strict=True))
-        return tuple(first[part] for part in self.parts)
+        return tuple(names[0] for names in self.names_of_parts)
+
+    @property
+    def names_of_parts(self) -> Iterable[list[str]]:
+        """All names of each part."""
+        found: dict[int, list[str]] = {}
+        for name, position in zip(self.names, self.part_indices, strict=True):
+            found.setdefault(position, []).append(name)
+        return found.values()
 
     @property
     def shared(self) -> tuple[tuple[str, ...], ...]:
         """The names that are counted once together."""
-        groups: dict[int, list[str]] = {}
-        for name, position in zip(self.names, self.part_indices, strict=True):
-            groups.setdefault(position, []).append(name)
-        return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+        return tuple(tuple(names) for names in self.names_of_parts if len(names) > 1)
 
     @property
     def top_names(self) -> tuple[str, ...]:

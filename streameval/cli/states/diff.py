@@ -9,7 +9,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 import attrs
-import numpy as np
 
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
@@ -21,8 +20,8 @@ from streameval.cli.states import computed, load_state
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
+from streameval.cli.window_text import edge_before
 from streameval.errors import IncompatibleStateError, UnknownMetricError
-from streameval.inputs.durations import read_duration
 from streameval.inputs.times import is_naive
 from streameval.io.notation import integer_or_text
 from streameval.metrics.bounded import Interval
@@ -441,13 +440,4 @@ def _back(held: Windowed, width: str | int, number: int) -> Any:
     """Return the end of the window that `number` others follow; None without rows."""
     held.window(width)  # raises for an invalid width
     ends = [end for _, end, _ in held.panes()]
-    if not ends:
-        return None
-    return _before(ends[-1], width, number)
-
-
-def _before(time: Any, width: str | int, number: int = 1) -> Any:
-    """Go back by some windows from an edge of panes."""
-    if isinstance(width, int):
-        return time - number * width
-    return time - number * np.timedelta64(read_duration(width, name="width"), "us")
+    return edge_before(held.view().config, width, ends[-1], number) if ends else None

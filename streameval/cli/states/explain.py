@@ -94,8 +94,8 @@ def _about(title: str, accumulator: Any, width: int) -> list[str]:
 def _about_members(title: str, collection: Collection, width: int) -> list[str]:
     size = plural(len(collection), "member")
     lines = [*_heading(title, collection, width), f"{size}, {_size(collection)}"]
-    for names, member in _members(collection):
-        about = _explained(", ".join(names), member, width - 2)
+    for names in Member.of(collection).options.names_of_parts:
+        about = _explained(", ".join(names), collection[names[0]], width - 2)
         columns = collection.columns.get(names[0])
         if columns:
             about = [*about, "", *_wrapped(f"It reads {_columns(columns)}.", width - 2, "")]
@@ -105,16 +105,6 @@ def _about_members(title: str, collection: Collection, width: int) -> list[str]:
 
 def _indented(lines: list[str]) -> list[str]:
     return [f"  {line}".rstrip() for line in lines]
-
-
-def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
-    """Yield each member once, with all its names."""
-    shared: dict[int, list[str]] = {}
-    results = collection.compute()
-    for name in Member.of(collection).options.names:
-        shared.setdefault(id(results[name]), []).append(name)
-    for names in shared.values():
-        yield names, collection[names[0]]
 
 
 def _explained(title: str, accumulator: Any, width: int) -> list[str]:
