@@ -1,7 +1,7 @@
 """Arguments from text: each function reads one type of value or raises ArgumentTypeError.
 
-The types of options follow: what a value is, what reads it, and what the help writes for it. What
-loads NumPy is imported when it is used: the help needs none of it.
+The types that several options share follow: what a value is, what reads it, and what the help writes
+for it. What loads NumPy is imported when it is used: the help needs none of it.
 """
 
 from __future__ import annotations
@@ -445,31 +445,12 @@ def _pairs(text: str) -> list[tuple[str, str]]:
 ColumnName = Annotated[str, "COLUMN"]
 ColumnNames = Annotated[tuple[str, ...], texts, "COLUMN"]
 NameList = Annotated[tuple[str, ...], texts, "A,B,C"]
-Header = Annotated[tuple[str, ...], header, "A,B,C|none"]
-ClassList = Annotated[ClassesOption, classes, "K|A,B,C|auto"]
-ColumnsToSlice = Annotated[By, by, "COLUMN[=A,B]"]
-Where = Annotated["Condition", condition, "CONDITION"]
 FreeText = Annotated[str, "TEXT"]
 LabelText = Annotated[str, "LABEL"]
-Character = Annotated[str, "CHARACTER"]
-Delimiter = Annotated[str, delimiter, "CHARACTER"]
 FilePath = Annotated[str, path, "FILE"]
 FilePaths = Annotated[tuple[str, ...], "FILE"]
 FiniteNumber = Annotated[float, number, "T"]
-Level = Annotated[float, level, "LEVEL"]
 Count = Annotated[int, positive, "N"]
-MaxBad = Annotated["int | RowShare", count_or_share, "N|P%"]
-Jobs = Annotated[int | Literal["auto"], jobs, "N|auto"]
-Budget = Annotated[int | Literal["none"], budget, "N|none"]
-Quantiles = Annotated[tuple[float, ...], shares, "A,B,C"]
 TimeSpan = Annotated[str | int, span, "SPAN"]
 Width = Annotated[str | int, width, "WIDTH"]
-Rollup = Annotated[tuple[Any, Any], rollup, "WIDTH:KEEP"]
-GainByRelevance = Annotated[str | dict[float, float], gain, "GAIN"]
 PolicyByMeasure = Annotated[str | dict[str, str], policy, "WHAT"]
-MeasureList = Annotated[tuple[str, ...], measures, "A,B,C"]
-OneMetric = Annotated[MetricName, metric, "METRIC"]
-MetricList = Annotated[tuple[MetricName, ...], metrics, "A,B,C"]
-Promise = Annotated[str | float, promise, "PROMISE"]
-RuleTable = Annotated[Any, table, "RULE"]
-ReceiverTable = Annotated[Any, table, "CMD|URL"]

@@ -28,8 +28,9 @@ from streameval.monitoring import ADDRESS
 from streameval.results.names import PICTURES_BY_TASK, MetricName, parse_metric
 
 if TYPE_CHECKING:
-    from streameval.io.row_filters import RowFilter
+    from streameval.io.row_filters import Condition, RowFilter
     from streameval.results.result import Result
+    from streameval.runs.counting import RowShare
 
 TASKS = (
     *("classification", "paired", "regression", "binary", "grouped", "calibration", "catalog"),
@@ -244,14 +245,14 @@ class Reporting:
     markdown: bool = _output(
         "print tables in Markdown", default=False, commands="eval show diff", rivals="layout"
     )
-    metrics: values.MetricList = _output(
+    metrics: Annotated[tuple[MetricName, ...], values.metrics, "A,B,C"] = _output(
         "show only these metrics, such as 'accuracy,recall[macro]', with the names that --json "
         "uses",
         default=(),
         commands=_REPORTS,
         action="extend",
     )
-    level: values.Level = _output(
+    level: Annotated[float, values.level, "LEVEL"] = _output(
         "the probability of the intervals, default 0.95", default=0.95, commands=_REPORTS
     )
     quiet: bool = _output(
@@ -262,7 +263,9 @@ class Reporting:
     bounds: bool = _output(
         "with --json, add bounds of the exact values also where all are exact", default=False
     )
-    sort: values.OneMetric | None = _output("slices by this metric, the worst first")
+    sort: Annotated[MetricName, values.metric, "METRIC"] | None = _output(
+        "slices by this metric, the worst first"
+    )
     worst: values.Count | None = _output(
         "only the K worst slices, by --sort or the first metric shown", metavar="K"
     )
@@ -280,7 +283,7 @@ class Reporting:
         "'recall[1]>=0.8'; repeatable",
         names=("--evidence",),
     )
-    false_alarms: values.Promise | None = _output(
+    false_alarms: Annotated[str | float, values.promise, "PROMISE"] | None = _output(
         "the rate of false alarms for all limits together, default '1 per 30d'; or the mean "
         "number of panes between two alarms"
     )
@@ -313,29 +316,29 @@ class Options:
         choices=_Listed(TASKS),
         metavar="TASK",
     )
-    where: tuple[values.Where, ...] = _input(
+    where: tuple[Annotated["Condition", values.condition, "CONDITION"], ...] = _input(
         "only rows that match, such as 'country=DE,FR', 'age>=30' or 'split!='; repeatable"
     )
-    max_bad: values.MaxBad = _input(
+    max_bad: Annotated["int | RowShare", values.count_or_share, "N|P%"] = _input(
         "leave out up to this many bad rows, or this share of all rows; default 0", default=0
     )
-    jobs: values.Jobs = _input(
+    jobs: Annotated[int | Literal["auto"], values.jobs, "N|auto"] = _input(
         "how many processes to use; default auto, as many as there are CPUs, up to 8, where the "
         "files are large enough",
         default="auto",
         commands="eval",
     )
     format: str | None = _input("default: by name or content", choices=tuple(FORMATS))
-    delimiter: values.Delimiter | None = _input(
+    delimiter: Annotated[str, values.delimiter, "CHARACTER"] | None = _input(
         "the delimiter of CSV, tab for a tab; default: by the first row"
     )
-    header: values.Header | None = _input(
+    header: Annotated[tuple[str, ...], values.header, "A,B,C|none"] | None = _input(
         "for CSV without a header: its column names, or none to number them 1, 2, 3"
     )
     decimal: Literal[",", "."] | None = _input(
         "the decimal separator of text files, default a point", metavar="CHARACTER"
     )
-    thousands: values.Character | None = _input(
+    thousands: Annotated[str, "CHARACTER"] | None = _input(
         "the separator of thousands in text files: , . ' _ or a space"
     )
     percent: bool | None = _input("read 6.95%% in text files as 0.0695")
@@ -391,7 +394,7 @@ class Options:
     cluster: values.ColumnName | None = _column(
         "intervals for clusters of rows that depend on each other, such as those of a user"
     )
-    by: values.ColumnsToSlice | None = _column(
+    by: Annotated[By, values.by, "COLUMN[=A,B]"] | None = _column(
         "one result for each of its most frequent values, or of the named values, and one for the "
         "rest; repeatable, for combinations of several columns",
         action="append",
@@ -405,8 +408,10 @@ class Options:
     pane: values.Width | None = _window()
     keep: values.Width | None = _window()
     unit: Unit | None = _window(metavar="UNIT", aliases=("--time-unit",))
-    rollups: tuple[values.Rollup, ...] = _window(aliases=("--rollup",))
-    classes: values.ClassList | None = _decision(
+    rollups: tuple[Annotated[tuple[Any, Any], values.rollup, "WIDTH:KEEP"], ...] = _window(
+        aliases=("--rollup",)
+    )
+    classes: Annotated[values.ClassesOption, values.classes, "K|A,B,C|auto"] | None = _decision(
         "the number, the labels, or labels with names, 0=neg,1=pos; default: from the rows",
         tasks=_LABELS,
     )
@@ -416,11 +421,11 @@ class Options:
     ignore_label: values.LabelText | None = _decision(tasks=_LABELS)
     outputs: values.NameList | None = _decision(metavar="A,B", tasks="regression")
     multilabel: bool | None = _decision(tasks="classification paired binary")
-    budget: values.Budget | None = _curve(
+    budget: Annotated[int | Literal["none"], values.budget, "N|none"] | None = _curve(
         "bins to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
         tasks="paired regression binary grouped values ranking",
     )
-    quantiles: values.Quantiles | None = _curve(tasks="values")
+    quantiles: Annotated[tuple[float, ...], values.shares, "A,B,C"] | None = _curve(tasks="values")
     scores: Scale | None = _curve(tasks="classification paired binary grouped")
     nan: Literal["raise", "skip", "last"] | None = _curve(
         "a NaN score or value is an error (default), left out of curves and means, or ranked last; "
@@ -469,7 +474,7 @@ class Options:
     unjudged: Unjudged | None = _ranking()
     negative: Negative | None = _ranking()
     relevance_level: values.FiniteNumber | None = _ranking(metavar="R")
-    gain: values.GainByRelevance | None = _ranking()
+    gain: Annotated[str | dict[float, float], values.gain, "GAIN"] | None = _ranking()
     empty: values.PolicyByMeasure | None = _ranking()
     missing: values.PolicyByMeasure | None = _ranking()
     track_queries: bool | None = _ranking()
@@ -486,7 +491,7 @@ class Options:
     num_relevant: values.ColumnName | None = _ranking(
         "how many relevant documents the query has, default num_relevant"
     )
-    measures: values.MeasureList | None = _output(
+    measures: Annotated[tuple[str, ...], values.measures, "A,B,C"] | None = _output(
         "metrics that are counted only if they are named, such as map,rbp(p=0.8) for rankings, "
         "mape for regression, recall[samples] for classes, log_loss with --versus; repeatable",
         tasks="classification paired regression binary ranking",
@@ -573,9 +578,9 @@ class Watching:
     once: bool | None = _state("read what exists, and exit")
     migrate: bool | None = _state()
     commit_bytes: values.Count | None = _state()
-    alerts: tuple[values.RuleTable, ...] = _alert(aliases=("--alert",))
+    alerts: tuple[Annotated[Any, values.table, "RULE"], ...] = _alert(aliases=("--alert",))
     false_alarms: Annotated[str, "RATE"] | None = _alert()
-    on_alert: tuple[values.ReceiverTable, ...] = _alert()
+    on_alert: tuple[Annotated[Any, values.table, "CMD|URL"], ...] = _alert()
     serve: Annotated[str, "ADDR"] | None = _page(
         f"serve a live page, and /metrics for Prometheus; default {ADDRESS}",
         nargs="?",
