@@ -1,7 +1,7 @@
 """Arguments from text: each function reads one type of value or raises ArgumentTypeError.
 
-The types that several options share follow: what a value is, what reads it, and what the help writes
-for it. What loads NumPy is imported when it is used: the help needs none of it.
+The types that options share follow: what a value is, what reads it, and what the help writes for
+it. What loads NumPy is imported when it is used: the help needs none of it.
 """
 
 from __future__ import annotations

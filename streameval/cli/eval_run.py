@@ -213,7 +213,7 @@ def split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     from streameval.runs.slices import rows_by_column  # noqa: PLC0415 (of --by)
 
     if by.columns == (EVERY,):
-        columns, left_out = every_column(plan, options, rows)
+        columns, left_out = every_column(plan, rows)
         return rows_by_column(plan, columns, left_out, finds_columns=True)
     check_columns(by.columns, rows)
     if by.is_each:

@@ -157,3 +157,18 @@ def test_states_of_each_column_have_a_limit(call, log, monkeypatch):
 def test_each_column_is_refused_with_what_does_not_fit(options, message, call, log):
     done = call("eval", log, *options)
     assert (done.code, done.out, done.err) == (2, "", f"streameval: error: {message}\n")
+
+
+def test_a_column_with_the_name_of_a_weight_of_groups_has_slices_too(call, write):
+    rows = [
+        {
+            "y_true": at % 2,
+            "y_score": 0.2 + 0.5 * (at % 2),
+            "user": at % 3,
+            "positives": "ab"[at % 4 // 2],
+        }
+        for at in range(24)
+    ]
+    options = ("--group", "user", "--group-weight", "positives", "--by", "*")
+    done = call("eval", write("log.jsonl", rows), "--task", "binary", *options)
+    assert "positives=a" in names(done)

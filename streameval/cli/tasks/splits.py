@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -118,26 +118,9 @@ _USUAL = {
     *("label", "target", "truth", "pred", "prediction", "score", "prob", "probability", "weight"),
 }
 """The usual names of columns that are evaluated, perhaps not by this command."""
-_READ = (
-    *(
-        "y_true",
-        "y_pred",
-        "y_score",
-        "versus",
-        "sample_weight",
-        "group",
-        "group_weight",
-        "outputs",
-        "item",
-    ),
-    *("rank", "popularity"),
-)
-"""The options that name columns that are evaluated."""
 
 
-def every_column(
-    plan: Plan, options: Options, rows: Sequence[RawRow]
-) -> tuple[tuple[str, ...], dict[str, str]]:
+def every_column(plan: Plan, rows: Sequence[RawRow]) -> tuple[tuple[str, ...], dict[str, str]]:
     """Choose the columns by the values of the first rows; their number is known after counting.
 
     Returns
@@ -148,7 +131,6 @@ def every_column(
         The others, with the reason.
     """
     read = {*_USUAL, *(name for column in plan.columns for name in column.names)}
-    read.update(chain.from_iterable(map(_names, (getattr(options, name) for name in _READ))))
     names = dict.fromkeys(chain.from_iterable(rows))
     why = {
         name: "labels, scores or weights"
@@ -158,10 +140,6 @@ def every_column(
     }
     columns = tuple(name for name, reason in why.items() if not reason)
     return columns, {name: reason for name, reason in why.items() if reason}
-
-
-def _names(given: Any) -> Iterator[str]:
-    yield from ((given,) if isinstance(given, str) else given or ())
 
 
 def _why_not(values: Sequence[Any]) -> str:
