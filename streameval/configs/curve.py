@@ -160,12 +160,7 @@ class CurveConfig(OfScores):
         Without `pos_label` they are 0 and 1.
         """
         positive = 1 if self.pos_label is None else self.pos_label
-        if type(self.ignore_label) is not type(positive):
-            form = "a string" if isinstance(positive, str) else "an integer"
-            raise InvalidInputError(
-                f"must be {form} as the labels are, got {self.ignore_label!r}",
-                argument="ignore_label",
-            )
+        optional_ignore_label(self.ignore_label, (positive,), multilabel=False)
         if self.ignore_label == positive:
             raise InvalidInputError(
                 f"must not be the positive label, got {positive!r}", argument="ignore_label"

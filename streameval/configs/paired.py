@@ -108,8 +108,7 @@ class PairedConfig(Config):
     @cached_property
     def labels(self) -> ConfusionConfig:
         """The options by which each model's predictions are read."""
-        options = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
-        del options["measures"], options["budget"], options["nan"]
+        options = {name: getattr(self, name) for name in ("classes", *_OF_CLASSES)}
         if self.needs_scores:
             options["from_scores"] = True
         return ConfusionConfig(**options, top_k=1, include_unseen=False)

@@ -224,17 +224,13 @@ def _offset(value: Any, is_step: bool) -> Length:
 
 
 def _read_rollups(rollups: Any, is_step: bool) -> tuple[tuple[Length, Length | None], ...]:
-    if not isinstance(rollups, (list, tuple)):
+    given = rollups if isinstance(rollups, (list, tuple)) else [rollups]
+    if len(given) >= MAX_TIERS:
         raise InvalidInputError(
-            f"must be pairs of a width and how long it is kept, got {rollups!r}",
-            argument="rollups",
-        )
-    if len(rollups) >= MAX_TIERS:
-        raise InvalidInputError(
-            f"must be fewer than {MAX_TIERS}, got {len(rollups)}", argument="rollups"
+            f"must be fewer than {MAX_TIERS}, got {len(given)}", argument="rollups"
         )
     pairs = []
-    for pair in rollups:
+    for pair in given:
         if not isinstance(pair, (list, tuple)) or len(pair) != 2:
             raise InvalidInputError(
                 f"must be pairs of a width and how long it is kept, got {pair!r}",
