@@ -171,10 +171,6 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         sources = [Clusters(self._config.by, table, member) for member in range(len(options.parts))]
         return result.with_member_clusters([sources[at] for at in options.part_indices])
 
-    def total(self) -> Any:
-        """Copy the accumulator of all rows, whose intervals are those of independent rows."""
-        return self._all_rows(self._held).copy()
-
     def add_missing(self, batch: Mapping[str, Any]) -> Self:
         """Count judged queries that are absent from the run of a `RankingAccumulator`.
 
@@ -199,12 +195,9 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
                 batch["query"][own], query_weight=None if weights is None else weights[own]
             )
             parts.append(part)
-        lengths = np.array([len(found)], dtype=np.uint64)
-        leaves = FlatLeaves.of(inner, parts)
-        state = FlatGroups(
-            *(Inner(Clustered, config), config.values, lengths, found.astype(np.uint64)),
-            *(np.zeros_like(lengths), leaves, merged(parts)),
-        )
+        lengths, leaves = np.array([len(found)]), FlatLeaves.of(inner, parts)
+        outer = Inner(Clustered, config)
+        state = FlatGroups(outer, config.values, lengths, found, leaves, merged(parts))
         return self.merge(self._make(config, state))
 
     @property

@@ -91,13 +91,10 @@ def count_flat(inner: Inner, rows: GroupedRows, groups: Array, n_groups: int) ->
         return count_groups(inner, rows, groups, n_groups)
     columns = dict(rows.columns)
     values, of_rows = _values_of_rows(inner.options, columns, rows.codes)
-    nobody = np.zeros(0, dtype=np.int64)
-    chosen, n_leaves, leaves, _ = choose_slices(
-        inner.options, values, groups, of_rows, nobody, n_groups
-    )
+    lengths, codes, leaves = choose_slices(inner.options, values, groups, of_rows, n_groups)
     left = GroupedRows(columns, rows.size, rows.codes)
-    flat = count_flat(inner.options.accumulator, left, leaves, n_leaves)
-    return flat_type(inner)(inner, values, *chosen, flat)
+    flat = count_flat(inner.options.accumulator, left, leaves, len(codes))
+    return flat_type(inner)(inner, values, lengths, codes, flat)
 
 
 def _values_of_rows(

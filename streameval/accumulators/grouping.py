@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -22,7 +23,13 @@ from streameval.accumulators.grouped_rows import (
 )
 from streameval.accumulators.panes import Panes
 from streameval.accumulators.pending import RowBuffer, Rows
-from streameval.accumulators.sealed import FlatGroups, FlatSlices, decode_inner, encode_inner
+from streameval.accumulators.sealed import (
+    FlatGroups,
+    FlatSlices,
+    Sealed,
+    decode_inner,
+    encode_inner,
+)
 from streameval.configs.inner import Inner, OuterConfig, key_columns
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig
 from streameval.configs.windowed import WindowedConfig
@@ -34,6 +41,7 @@ from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import ValueCodes
 from streameval.states import codec
+from streameval.states.state import as_corrupt
 
 CAPACITY = 2**18
 """The maximum number of pending rows, over which the fixed cost of a group is spread."""
@@ -148,9 +156,7 @@ class Held:
 
     def following(self) -> Held:
         """Copy what is held, so that the copy can change."""
-        made = Held(self.state, self.total, self.codes)
-        for name in self.__slots__:
-            setattr(made, name, getattr(self, name))
+        made = copy.copy(self)
         read = self.read  # looked up last, because its first reader releases the rest
         return made if read is None else Held(read, made.total, made.codes)
 
@@ -159,23 +165,15 @@ class Held:
         self.read = state  # first: see `_everything`
         self.state, self.block = None, RowBuffer((), 0)
 
-    def has_capacity_for(self, rows: GroupedRows) -> bool:
-        """Return whether rows fit after the pending ones."""
-        return self.used + rows.size <= self.block.capacity and rows.layout == self.layout
-
-    def put(self, rows: GroupedRows) -> None:
-        """Append rows to the pending ones."""
-        self.used = self.block.put(self.used, self._stored(rows))
-
-    def open(self, rows: GroupedRows, capacity: int) -> None:
-        """Allocate a block for rows like these, and move pending rows into it."""
-        old, used = self.block, self.used
-        if not used:
-            self.texts = {}
-        self.block = RowBuffer.like(self._stored(rows), capacity)
-        if used:
-            self.block.put(0, old.rows(used))
-        self.layout = rows.layout
+    def put(self, rows: GroupedRows, limit: int) -> None:
+        """Append rows to the pending ones, which are like these, in a larger block if necessary."""
+        old, used, stored = self.block, self.used, self._stored(rows)
+        if used + rows.size > old.capacity:
+            capacity = min(limit, max(_FIRST_CAPACITY, 8 * (used + rows.size)))
+            self.block, self.layout = RowBuffer.like(stored, capacity), rows.layout
+            if used:
+                self.block.put(0, old.rows(used))
+        self.used = self.block.put(used, stored)
 
     def _stored(self, rows: GroupedRows) -> Rows:
         """Return the columns as a block holds them: texts as codes of all pending ones."""
@@ -259,10 +257,20 @@ class Grouping(Accumulator[ConfigT, Any]):
         self._held = Held(empty, self._config.accumulator.leaf.empty())
         return self
 
+    def total(self) -> Any:
+        """Copy the accumulator of all rows with a label, as if there were no groups.
+
+        That of a `Clustered` has the intervals of independent rows.
+        """
+        held, inner = self._held, self._config.accumulator
+        if inner is inner.leaf:
+            return self._all_rows(held).copy()
+        return self._everything(held).leaves.merged()
+
     def to_bytes(self) -> bytes:
         """Write options and groups as flat columns; equal accumulators give equal bytes."""
         fields = {"accumulator": encode_inner(self._config.accumulator)}
-        fields |= self._everything(self._held).fields()
+        fields |= self._everything(self._held).written()
         settings = codec.settings_json(self._config.settings)
         return codec.encode(self.type_id, self.type_name, settings, fields)
 
@@ -284,7 +292,11 @@ class Grouping(Accumulator[ConfigT, Any]):
         require([*fields] == names, "the fields are not those of its groups")
         parts.check_header(codec.settings_json(config.settings), fields)
         state = state_type.read(inner, 1, fields)
-        return config, attrs.evolve(state, total=state.checked_total())
+        errors = (error for one in accumulator.counted for error in one.cls._definition.errors)
+        try:
+            return config, attrs.evolve(state, total=state.all_rows())
+        except tuple(errors) as error:  # no rows have made parts that cannot be merged
+            raise as_corrupt(error) from error
 
     def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Array]:
         """Read the columns that define groups, for all rows."""
@@ -323,7 +335,17 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     @_state.setter
     def _state(self, state: Any) -> None:
-        self._held = Held(state, state.total)
+        self._held = Held(state, state._total)
+
+    def _view(self) -> Any:
+        """Return the state with the total, if that has been counted."""
+        held = self._held
+        state = self._everything(held)
+        return state if held.total is None else attrs.evolve(state, total=held.total)
+
+    def _copy_of(self, part: Sealed | None) -> Any:
+        """Copy the accumulator of a group; without one, no rows are in it."""
+        return self._config.accumulator.empty() if part is None else part.copy()
 
     def _everything(self, held: Held) -> Any:
         """Return the state with the pending rows counted; the caller must not change it."""
@@ -337,7 +359,7 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _all_rows(self, held: Held) -> Any:
         """Return the accumulator of all rows; the caller must not change it."""
         if held.total is None:
-            held.total = self._everything(held).all_rows()
+            held.total = self._everything(held).total
         return held.total
 
     def _fold(self, alike: Sequence[Any]) -> Held:
@@ -389,8 +411,22 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _labelled(
         self, batch: Batch, held: Held
     ) -> tuple[Batch, dict[Key, Array], GroupedRows | None]:
-        """Read the keys of groups, and take out the rows without a label."""
-        return batch, self._keys_of(batch, held), None
+        """Read the keys of groups, and take out the rows without a label, if there may be any."""
+        keys = self._keys_of(batch, held)
+        missing = batch.without_truth() if self._takes_unlabelled and batch.size else None
+        if missing is None:
+            return batch, keys, None
+        self._check_lengths(keys, batch.size)
+        columns: dict[Key, Array] = {
+            key: keys[key][missing] for key in (TIMES, CODES) if key in keys
+        }
+        blank = GroupedRows(columns, len(columns[TIMES]), held.codes)
+        weights = batch.weights()
+        if weights is not None:
+            columns[WEIGHTS] = weights[missing]
+            blank = blank.taken(np.flatnonzero(columns[WEIGHTS]))
+        labelled = {key: column[~missing] for key, column in keys.items()}
+        return batch.without(missing), labelled, blank if blank.size else None
 
     def _keys_of(self, batch: Batch, held: Held) -> dict[Key, Array]:
         """Read the columns that define groups; without rows they can have any type."""
@@ -469,17 +505,12 @@ class Grouping(Accumulator[ConfigT, Any]):
         limit = self._capacity(rows, held)
         if is_full or rows.size > limit // 2:
             return self._flushed(held, rows)
-        if held.has_capacity_for(rows):
-            held.put(rows)
-            return held
         if held.used and (rows.layout != held.layout or held.used + rows.size > limit):
             if len(held.codes.values) > _MAX_CODES:
                 return self._flushed(held, rows)
             n_queries, held = held.n_queries, self._flushed(held)
             held.n_queries = n_queries
-        capacity = min(limit, max(_FIRST_CAPACITY, 8 * (held.used + rows.size)))
-        held.open(rows, capacity)
-        held.put(rows)
+        held.put(rows, limit)
         return held
 
     def _capacity(self, rows: GroupedRows, held: Held) -> int:

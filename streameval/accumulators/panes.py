@@ -14,7 +14,6 @@ panes are those whose ``rows`` are the weight of what is counted.
 from __future__ import annotations
 
 import functools
-import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
@@ -40,16 +39,15 @@ from streameval.exact.array_types import Array, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.runs import quotients
 from streameval.states.state import check_numbers
 
-PaneKey = tuple[int, int]
-"""The tier of a pane, and its number there: pane i of width w holds ``i * w <= t - offset < (i + 1)
-* w``. The rows before all panes are number 0 of the tier after the last.
+Place = tuple[int, int, int]
+"""The start, the end and the tier of a pane. The rows before all panes are one of the lowest time,
+in the tier after the last.
 """
 
-
 _LIMIT = 2**63
+_BEFORE = -_LIMIT
 
 
 @attrs.frozen(eq=False)
@@ -58,46 +56,38 @@ class Pane:
 
     Parameters
     ----------
+    start, end : int
+        The rows with ``start <= t < end``.
+    tier : int
+        The position of its width among those of all tiers.
     rows : FixedPoint, shape ()
         The weight of all rows, labelled or not.
     part : Sealed or None
-        The labelled rows; None until there is one.
+        The accumulator of the labelled rows; None until there is one.
     unlabelled : Sealed or None
         The rows without a label by slice; None until there is one, and without slices.
     is_known : bool
         Whether these are all of them: bytes of older releases have none. Never without slices.
     """
 
+    start: int
+    end: int
+    tier: int
     rows: FixedPoint
     part: Sealed | None = None
     unlabelled: Sealed | None = None
     is_known: bool = True
 
     @classmethod
-    def of(cls, rows: FixedPoint, **held: Any) -> Pane:
+    def of(cls, place: Place, rows: FixedPoint, **held: Any) -> Pane:
         """Make a pane; a sum whose fractions are all zero is stored as whole."""
         is_canonical = rows.fraction is None or rows.fraction.any()
-        return cls(rows if is_canonical else FixedPoint(rows.whole), **held)
-
-
-@attrs.frozen(eq=False)
-class Span:
-    """A pane and its ends: `start <= t < end`."""
-
-    start: int
-    end: int
-    tier: int
-    pane: Pane
+        return cls(*place, rows if is_canonical else FixedPoint(rows.whole), **held)
 
     @property
     def n_rows(self) -> int | float:
         """The weight of all rows, labelled or not."""
-        return self.pane.rows.to_number()
-
-    @property
-    def part(self) -> Sealed | None:
-        """The accumulator of the labelled rows; None without any."""
-        return self.pane.part
+        return self.rows.to_number()
 
 
 @attrs.frozen(eq=False)
@@ -115,25 +105,25 @@ class Panes(FlatTable):
         The class and options of the `Windowed`.
     newest : int or None
         The time of the newest row; None before the first.
-    panes : dict from key to Pane
+    panes : dict from start to Pane
     weight : FixedPoint, shape ()
         The weight of all rows, labelled or not.
     total : accumulator or None
-        The accumulator of all rows, if it is known.
+        The accumulator of all rows, if it has been counted.
     """
 
     NAMES = ("newest", "tiers", "panes", "rows", "labelled")
-    """The names of its own `fields`."""
+    """The names of its own fields."""
     OPTIONAL = "unlabelled"
     """The name of one that is omitted if each pane is known to have all its rows in its slices."""
 
     inner: Inner
     newest: int | None
-    panes: dict[PaneKey, Pane]
+    panes: dict[int, Pane]
     weight: FixedPoint = attrs.field(
         default=attrs.Factory(lambda self: weight_of(self.panes.values()), takes_self=True)
     )
-    total: Any = None
+    _total: Any = None
 
     @classmethod
     def empty(cls, inner: Inner, size: int) -> Self:  # noqa: ARG003 - one signature for all
@@ -151,24 +141,18 @@ class Panes(FlatTable):
         if not times:
             return first
         config, newest = first.config, max(times)
-        starts = config.first_panes(newest)
-        held = dict(first.panes)
-        coming = [(key, held.pop(key)) for key in first.panes if key[1] < starts[key[0]]]
-        coming += [item for state in rest for item in state.panes.items()]
-        groups: dict[PaneKey, list[Pane]] = {}
-        for key, pane in coming:
-            groups.setdefault(_moved(key, config, starts), []).append(pane)
-        for key in held.keys() & groups:
-            groups[key].append(held[key])
-        held |= zip(groups, first.sums_of([*groups.values()]), strict=True)
+        held, edges = dict(first.panes), [*config.edges(newest), _BEFORE]
+        coming = [
+            held.pop(pane.start) for pane in first.panes.values() if pane.start < edges[pane.tier]
+        ]
+        coming += [pane for state in rest for pane in state.panes.values()]
+        places, place_of = places_of(config, [pane.start for pane in coming], newest)
+        groups = {place: [held[place[0]]] if place[0] in held else [] for place in places}
+        for pane, at in zip(coming, place_of.tolist(), strict=True):
+            groups[places[at]].append(pane)
+        held |= {pane.start: pane for pane in first.sums_of(groups)}
         weight = FixedPoint.total_of([state.weight for state in states])
         return cls(first.inner, newest, held, weight)._compact()
-
-    @property
-    def config(self) -> WindowedConfig:
-        """The options of the `Windowed`."""
-        config: WindowedConfig = self.inner.options
-        return config
 
     @property
     def tables(self) -> dict[str, Inner]:
@@ -178,21 +162,19 @@ class Panes(FlatTable):
             return {"part": inner}
         return {"part": inner, "unlabelled": slices_of_unlabelled(inner)}
 
-    def sums_of(self, groups: Sequence[Sequence[Pane]]) -> list[Pane]:
-        """Merge groups of panes, each with one at least."""
+    def sums_of(self, groups: Mapping[Place, Sequence[Pane]]) -> list[Pane]:
+        """Merge the panes that come to each place, one at least."""
         held: list[dict[str, Any]] = [
-            {"is_known": all(pane.is_known for pane in panes)} for panes in groups
+            {"is_known": all(pane.is_known for pane in panes)} for panes in groups.values()
         ]
         for name, inner in self.tables.items():
-            parts = [[getattr(pane, name) for pane in panes] for panes in groups]
+            parts = [[getattr(pane, name) for pane in panes] for panes in groups.values()]
             found = [[part for part in own if part is not None] for own in parts]
             sums = iter(merged_all(inner, [own for own in found if own]))
             for made, own in zip(held, found, strict=True):
                 made[name] = next(sums) if own else None
-        return [
-            own[0] if len(own) == 1 else Pane.of(weight_of(own), **made)
-            for own, made in zip(groups, held, strict=True)
-        ]
+        pairs = zip(groups.items(), held, strict=True)
+        return [Pane.of(place, weight_of(own), **made) for (place, own), made in pairs]
 
     def _compact(self) -> Self:
         """Copy panes out of columns that mostly hold panes that have been replaced since."""
@@ -200,11 +182,9 @@ class Panes(FlatTable):
         for name, inner in self.tables.items():
             found = [getattr(pane, name) for pane in self.panes.values()]
             parts = [part for part in found if part is not None]
-            ids = [id(part.columns) for part in parts]
-            one_of = dict(zip(ids, parts, strict=True))
-            sparse = {key for key, n in Counter(ids).items() if 2 * n < len(one_of[key].columns)}
-            left = [part for part in parts if id(part.columns) in sparse] if sparse else []
-            new |= _sealed(left, gathered(inner, left)) if left else {}
+            n_held = Counter(id(part.columns) for part in parts)
+            left = [one for one in parts if 2 * n_held[id(one.columns)] < len(one.columns)]
+            new |= _sealed(left, gathered(inner, left))
         return self._with(new) if new else self
 
     def _with(self, new: Mapping[int, Sealed]) -> Self:
@@ -218,10 +198,6 @@ class Panes(FlatTable):
             for key, pane in self.panes.items()
         }
         return attrs.evolve(self, panes=panes)
-
-    def copy(self) -> Any:
-        """Make a `Windowed` of these panes."""
-        return self.inner.cls._make(self.config, attrs.evolve(self, total=self.total.copy()))
 
     def chosen_again(self, config: SlicedConfig) -> Self:
         """Choose the slices of every pane by other options: `FlatSlices.chosen_again`."""
@@ -252,14 +228,23 @@ class Panes(FlatTable):
         return attrs.evolve(self, panes=panes)
 
     def held(self, name: str) -> list[Sealed]:
-        """List the accumulators of one name in all panes, in the order of their keys."""
-        every = (getattr(pane, name) for _, pane in sorted(self.panes.items()))
+        """List the accumulators of one name in all panes, the finest first."""
+        every = (getattr(pane, name) for pane in self._by_tier())
         return [part for part in every if part is not None]
+
+    def _by_tier(self) -> list[Pane]:
+        """List all panes, the finest first."""
+        return sorted(self.panes.values(), key=lambda pane: (pane.tier, pane.start))
 
     @property
     def parts(self) -> list[Sealed]:
-        """The accumulators of all panes, in the order of their keys."""
+        """The accumulators of all panes, the finest first."""
         return self.held("part")
+
+    @property
+    def leaves(self) -> Any:
+        """The same, in columns of their own."""
+        return gathered(self.config.accumulator, self.parts)
 
     @property
     def end(self) -> int:
@@ -267,75 +252,69 @@ class Panes(FlatTable):
         end: int = self.config.end_of(self.newest)
         return end
 
-    def merged(self, start: int, end: int) -> Pane:
+    def within(self, start: int, end: int) -> Pane:
         """Merge the panes within two times, of which there must be one."""
-        (merged,) = self.sums_of([[span.pane for span in self.spans(start, end)]])
+        (merged,) = self.sums_of({(start, end, 0): self.spans(start, end)})
         return merged
 
     @property
     def before(self) -> Pane | None:
         """The rows older than the last tier; None while there are none."""
-        return self.panes.get((len(self.config.tiers), 0))
+        return self.panes.get(_BEFORE)
 
     @property
     def n_items(self) -> int:
         """The number of items of the states of the newest pane, to which most rows are added."""
         if self.newest is None:
             return 0
-        newest = (self.newest - self.config.offset_size) // self.config.width
-        part = self.panes[0, newest].part
+        part = self.panes[self.end - self.config.width].part
         return 0 if part is None else part.columns.n_items // len(part.columns)
 
-    def spans(self, start: int | None = None, end: int | None = None) -> list[Span]:
+    def spans(self, start: int | None = None, end: int | None = None) -> list[Pane]:
         """List the panes within two times, in order, by default all but the rows before them."""
-        shift, panes, found = self.config.offset_size, self.panes, []
-        for tier, width in enumerate(rule.width for rule in self.config.tiers):
-            first = -math.inf if start is None else -((shift - start) // width)
-            after = math.inf if end is None else (end - shift) // width
-            keys: Iterable[PaneKey] = panes
-            if after - first < len(panes):
-                keys = ((tier, number) for number in range(int(first), int(after)))
-            found += [
-                Span(number * width + shift, (number + 1) * width + shift, tier, panes[own, number])
-                for own, number in keys
-                if own == tier and first <= number < after and (own, number) in panes
-            ]
-        return sorted(found, key=lambda span: span.start)
+        panes, width = self.panes, self.config.width
+        starts: Iterable[int] = panes
+        if start is not None and end is not None and (end - start) // width < len(panes):
+            starts = range(start + (self.config.offset_size - start) % width, end, width)
+        low = _BEFORE + 1 if start is None else start
+        found = [panes[at] for at in starts if at >= low and at in panes]
+        found = found if end is None else [pane for pane in found if pane.end <= end]
+        return sorted(found, key=lambda pane: pane.start)
 
-    def fields(self) -> dict[str, Any]:
+    def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
-        keys, n_tiers = sorted(self.panes), len(self.config.tiers)
-        panes = [self.panes[key] for key in keys]
+        panes, tiers, shift = self._by_tier(), self.config.tiers, self.config.offset_size
         times = [] if self.newest is None else [self.newest]
-        numbers = [number for tier, number in keys if tier < n_tiers]
-        sizes = Counter(tier for tier, _ in keys)
+        kept = panes if self.before is None else panes[:-1]
+        numbers = [(pane.start - shift) // tiers[pane.tier].width for pane in kept]
+        sizes = np.bincount([pane.tier for pane in kept], minlength=len(tiers))
         rows, labelled = rows_of(panes), [pane.part is not None for pane in panes]
-        flat = gathered(self.config.accumulator, self.parts)
+        flat = self.leaves
         fields: dict[str, Any] = {
             "newest": Column(np.array(times, dtype=np.int64)),
-            "tiers": Column(np.array([sizes[tier] for tier in range(n_tiers)], dtype=np.uint64)),
+            "tiers": Column(sizes.astype(np.uint64)),
             "panes": Column(np.array(numbers, dtype=np.int64)),
             "rows": rows,
             "labelled": _flags(labelled),
-        } | flat.fields()
+        } | flat.written()
         known = [pane.is_known for pane in panes]
         held = [pane.unlabelled is not None for pane in panes]
         are_labelled = _are_labelled(rows, flat, np.array(labelled, dtype=bool))
         if "unlabelled" in self.tables and not _is_default(known, held, are_labelled):
             counts = gathered(self.tables["unlabelled"], self.held("unlabelled"))
-            block = {"known": _flags(known), "held": _flags(held)} | counts.fields()
+            block = {"known": _flags(known), "held": _flags(held)} | counts.written()
             fields[self.OPTIONAL] = codec.Nested((codec.encode_block(block),))
         return fields
 
     @classmethod
     def names(cls, inner: Inner) -> list[str]:
-        """List the names of `fields`, in their order."""
+        """List the names of all fields, in their order."""
         held = inner.options.accumulator
         return [*cls.NAMES, *flat_type(held).names(held), cls.OPTIONAL]
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:  # noqa: ARG003
-        """Make and check panes from their `fields`."""
+        """Make and check panes from what `written` returned."""
         for name, letter in {"newest": "i", "tiers": "u", "panes": "i", "labelled": "u"}.items():
             column = fields[name]
             require(isinstance(column, Column) and column.values.dtype.kind == letter, name)
@@ -352,10 +331,8 @@ class Panes(FlatTable):
         require(len(tiers) == len(config.tiers) and sum(tiers) == len(numbers), "tiers")
         require(0 <= n_panes - len(numbers) <= 1 and len(labelled) == n_panes, "panes")
         require(set(labelled) <= {0, 1}, "labelled")
-        tier_of = np.repeat(np.arange(len(tiers)), tiers).tolist()
-        keys = [*zip(tier_of, numbers, strict=True)]
-        keys += [(len(tiers), 0)] if len(numbers) < n_panes else []
-        require(all(a < b for a, b in pairwise(keys)), "panes are out of order")
+        pairs = [*zip(np.repeat(np.arange(len(tiers)), tiers).tolist(), numbers, strict=True)]
+        require(all(a < b for a, b in pairwise(pairs)), "panes are out of order")
         held = config.accumulator
         flat = flat_type(held).read(held, sum(labelled), fields)
         flat.check_filled()
@@ -364,13 +341,13 @@ class Panes(FlatTable):
         known, without = empty._read_unlabelled(rows, flat, fields)
         parts = zip(_spread(flat, fields["labelled"].values), without, known, strict=True)
         names = "part", "unlabelled", "is_known"
+        has_before = n_panes > len(pairs)
+        places = _read_places(config, newest[0], pairs, has_before=has_before) if newest else []
         panes = {
-            key: Pane.of(rows[at], **dict(zip(names, own, strict=True)))
-            for at, (key, own) in enumerate(zip(keys, parts, strict=True))
+            place[0]: Pane.of(place, rows[at], **dict(zip(names, own, strict=True)))
+            for at, (place, own) in enumerate(zip(places, parts, strict=True))
         }
-        made = cls(inner, newest[0] if newest else None, panes, weight)
-        made._check_keys()
-        return made
+        return cls(inner, newest[0] if newest else None, panes, weight)
 
     def _read_unlabelled(
         self, rows: FixedPoint, flat: Any, fields: Mapping[str, Any]
@@ -398,62 +375,56 @@ class Panes(FlatTable):
             require(bool((left >= 0).all()), "a pane with less weight than its rows")
         return known.tolist(), _spread(counts, held)
 
-    def checked_total(self) -> Any:
-        """Merge all accumulators that were read, which no rows have made if that is refused."""
-        return gathered(self.config.accumulator, self.parts).checked_total()
 
-    def _check_keys(self) -> None:
-        """Check that each pane lies in the tier that its time and the newest time give."""
-        config = self.config
-        if self.newest is None:
-            return
-        require(self.newest - config.offset_size > -_LIMIT, "newest")
-        end = config.end_of(self.newest)
-        require(end < _LIMIT, "newest")
-        newest = (end - config.offset_size) // config.width - 1
-        finest = [number for tier, number in self.panes if not tier]
-        require(newest in finest and max(finest) == newest, "newest has no pane")
-        starts = config.first_panes(self.newest)
-        wrong = "a pane that is not where its time puts it"
-        for key in self.panes:
-            tier, number = key
-            if tier == len(config.tiers):
-                require(starts[tier - 1] > -math.inf, "rows before panes that are kept")
-                continue
-            width = config.tiers[tier].width
-            after = starts[tier - 1] * config.tiers[tier - 1].width if tier else math.inf
-            require(starts[tier] <= number and (number + 1) * width <= after, wrong)
-            require(number * width + config.offset_size > -_LIMIT, wrong)
+def places_of(
+    config: WindowedConfig, times: Sequence[int] | Ints, newest: int
+) -> tuple[list[Place], Array]:
+    """Find where rows or panes of some times lie, given the newest time, in order of time.
 
-
-def keys_of_times(config: WindowedConfig, times: Ints, newest: int) -> tuple[list[PaneKey], Array]:
-    """Find the panes of rows, given the newest time, and the index of each row's pane among them.
+    A pane begins with a pane of any finer tier, so its start tells where it moves.
 
     Parameters
     ----------
     config : WindowedConfig
-    times : int64 array, shape (n,)
-        At least one.
+    times : ints, shape (n,)
     newest : int
+
+    Returns
+    -------
+    places : list of Place
+        Each once.
+    place_of : int array, shape (n,)
+        The index of the place of each time.
     """
-    relative = times - config.offset_size if config.offset_size else times
-    widths = [tier.width for tier in config.tiers]
-    starts = config.first_panes(newest)
-    if int(relative.min()) >= starts[0] * widths[0]:
-        found, pane_of = quotients(relative, widths[0])
-        return [(0, number) for number in found.tolist()], pane_of
-    edges = [max(first * width, -_LIMIT) for first, width in zip(starts, widths, strict=False)]
-    tier_of = np.sum([relative < edge for edge in edges], axis=0)
-    keys: list[PaneKey] = []
-    pane_of = np.empty(len(times), dtype=np.int64)
-    for tier in np.unique(tier_of).tolist():
-        inside = np.flatnonzero(tier_of == tier)
-        is_before = tier == len(widths)
-        numbers = np.zeros(len(inside), dtype=np.int64) if is_before else relative[inside]
-        found, index = quotients(numbers, 1 if is_before else widths[tier])
-        pane_of[inside] = index.astype(np.int64) + len(keys)
-        keys += [(tier, number) for number in found.tolist()]
-    return keys, pane_of
+    given = np.asarray(times, dtype=np.int64)
+    tiers = np.sum([given < edge for edge in config.edges(newest)], axis=0)
+    widths = np.array([*(tier.width for tier in config.tiers), 1])[tiers]
+    starts = given - (given - config.offset_size) % widths
+    starts[tiers == len(config.tiers)] = _BEFORE
+    starts, first, place_of = np.unique(starts, return_index=True, return_inverse=True)
+    columns = starts, starts + widths[first], tiers[first]
+    return [*zip(*(column.tolist() for column in columns), strict=True)], place_of
+
+
+def _read_places(
+    config: WindowedConfig, newest: int, pairs: Sequence[tuple[int, int]], *, has_before: bool
+) -> list[Place]:
+    """Check that panes, tier and number of each, lie where their times and the newest put them."""
+    shift, wrong = config.offset_size, "a pane that is not where its time puts it"
+    require(newest - shift > -_LIMIT, "newest")
+    end = config.end_of(newest)
+    require(end < _LIMIT, "newest")
+    tiers = [(config.tiers[tier].width, tier, number) for tier, number in pairs]
+    places = [(n * width + shift, (n + 1) * width + shift, tier) for width, tier, n in tiers]
+    finest = [own_end for _, own_end, tier in places if not tier]
+    require(bool(finest) and finest[-1] == end, "newest has no pane")
+    require(all(-_LIMIT < start < end for start, *_ in places), wrong)
+    if has_before:
+        require(config.edges(newest)[-1] > _BEFORE, "rows before panes that are kept")
+        places.append((_BEFORE, _BEFORE + 1, len(config.tiers)))
+    found, _ = places_of(config, [start for start, *_ in places], newest)
+    require(sorted(places) == found, wrong)
+    return places
 
 
 @functools.lru_cache(maxsize=64)
@@ -510,13 +481,3 @@ def rows_of(panes: Iterable[Pane]) -> FixedPoint:
 def weight_of(panes: Iterable[Pane]) -> FixedPoint:
     """Add up the weights of all rows of some panes; a total above 2**63 - 1 raises."""
     return FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in panes)])
-
-
-def _moved(key: PaneKey, config: WindowedConfig, starts: Sequence[float]) -> PaneKey:
-    """Find where a pane belongs, given the first pane of each tier."""
-    tier, number = key
-    tiers = config.tiers
-    while number < starts[tier]:
-        start, tier = number * tiers[tier].width, tier + 1
-        number = start // tiers[tier].width if tier < len(tiers) else 0
-    return tier, number

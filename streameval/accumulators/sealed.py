@@ -20,14 +20,14 @@ from streameval.configs.collection import SEPARATOR, CollectionConfig, Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig, read_value
 from streameval.errors import CorruptStateError, IncompatibleStateError, require
-from streameval.exact.array_types import Array, Ints
+from streameval.exact.array_types import Array, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.flat import Add, FlatStates
 from streameval.states.runs import mapped, observed_codes, paired_codes, run_indices
-from streameval.states.state import State, as_corrupt
+from streameval.states.state import State
 
 _AT_ONCE = 8  # accumulators in one merge
 _ITEMS = 2**20  # of the accumulators that are made at once
@@ -140,13 +140,42 @@ class FlatTable(ABC):
 
     __slots__ = ()
 
+    inner: Inner
+    leaves: Any
+    """The accumulators of all groups."""
+    _total: Any = None
+
+    @property
+    def config(self) -> Any:
+        """The options of the accumulator whose groups these are."""
+        return self.inner.options
+
+    @property
+    def total(self) -> Any:
+        """The accumulator of all rows."""
+        return self.all_rows() if self._total is None else self._total
+
+    def copy(self: Any) -> Any:
+        """Make an accumulator of these groups."""
+        return self.inner.cls._make(self.config, attrs.evolve(self, total=self.total.copy()))
+
     @abstractmethod
-    def fields(self) -> dict[str, Any]:
+    def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
+
+    def all_rows(self) -> Any:
+        """Merge all rows into a new accumulator, whatever groups they are in."""
+        return self.leaves.all_rows()
+
+    def merged(self: Any) -> Any:
+        """Merge all accumulators into a new one."""
+        if not len(self):
+            return self.inner.empty()
+        return self.summed(np.zeros(len(self), dtype=np.int64), 1).part(0)
 
     def __eq__(self, other: object) -> bool:
         """Return whether the bytes are equal."""
-        return isinstance(other, FlatTable) and self.fields() == other.fields()
+        return isinstance(other, FlatTable) and self.written() == other.written()
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -208,9 +237,7 @@ class FlatLeaves(FlatTable):
 
     def all_rows(self) -> Any:
         """Merge all accumulators into a new one."""
-        if not len(self):
-            return self.inner.empty()
-        return self.summed(np.zeros(len(self), dtype=np.int64), 1).part(0)
+        return self.merged()
 
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
@@ -269,16 +296,16 @@ class FlatLeaves(FlatTable):
 
     @staticmethod
     def names(inner: Inner) -> list[str]:  # noqa: ARG004 - one signature for all
-        """List the names of `fields`, in their order."""
+        """List the names of all fields, in their order."""
         return ["leaves"]
 
-    def fields(self) -> dict[str, Any]:
+    def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
         return {"leaves": codec.Nested(tuple(flat.encode() for flat in self.columns))}
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
-        """Make and check accumulators from their `fields`."""
+        """Make and check accumulators from what `written` returned."""
         nested, members = fields["leaves"], inner.members
         require(isinstance(nested, codec.Nested) and len(nested.items) == len(members), "leaves")
         pairs = zip(members, nested.items, strict=True)
@@ -294,14 +321,6 @@ class FlatLeaves(FlatTable):
         for index in np.flatnonzero(is_empty).tolist():
             require(self.part(index) != self.inner.empty(), "a group without rows")
 
-    def checked_total(self) -> Any:
-        """Merge all accumulators that were read, which no rows have made if that is refused."""
-        errors = tuple(error for one in self.inner.counted for error in one.cls._definition.errors)
-        try:
-            return self.all_rows()
-        except errors as error:
-            raise as_corrupt(error) from error
-
     def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of all that is counted over the accumulators of each owner."""
         weights = (flat.weights(owners, n_owners) for flat in self.columns)
@@ -309,13 +328,8 @@ class FlatLeaves(FlatTable):
 
 
 def choose_slices(
-    config: SlicedConfig,
-    values: Sequence[Value],
-    owners: Array,
-    codes: Array,
-    with_others: Array,
-    n_owners: int,
-) -> tuple[tuple[Array, Array, Array], int, Array, Array]:
+    config: SlicedConfig, values: Sequence[Value], owners: Array, codes: Array, n_owners: int
+) -> tuple[Array, Array, Array]:
     """Choose the values that have a slice in each of several `Sliced`; find the leaf of each item.
 
     The first values of each owner keep a slice; the others share its last leaf.
@@ -326,87 +340,69 @@ def choose_slices(
     values : sequence
         In the order of their hashes.
     owners, codes : int arrays, shape (n,)
-        The index of the `Sliced`, and of the value, of each item.
-    with_others : int array
-        The `Sliced` that have other rows already.
+        The index of the `Sliced`, and of the value, of each item; for other rows, the number of
+        values.
     n_owners : int
 
     Returns
     -------
-    columns : tuple of int arrays
-        The `lengths`, `codes` and `others` of `FlatSlices`.
-    n_leaves : int
-        How many leaves they have.
-    items : int array, shape (n,)
+    lengths, codes : int arrays
+        Those of `FlatSlices`.
+    leaves : int array, shape (n,)
         The leaf of each item.
-    of_others : int array
-        The leaf of the other rows of each `Sliced` in `with_others`.
     """
-    n_values = max(1, len(values))
-    pairs = paired_codes(owners, codes, n_owners, n_values)
-    found = observed_codes(pairs, n_owners * n_values)
-    owner, code = np.divmod(found, n_values)
-    is_named = np.array([value in config.named for value in values], dtype=bool)
-    is_kept = np.zeros(len(found), dtype=bool) if not len(found) else is_named[code]
-    unnamed = np.flatnonzero(~is_kept)
-    is_kept[unnamed[_ranks(owner[unnamed], n_owners) < config.max_others]] = True
-    lengths = np.bincount(owner[is_kept], minlength=n_owners)
-    others = np.zeros(n_owners, dtype=np.int64)
-    others[owner[~is_kept]] = others[with_others] = 1
-    ends = np.cumsum(lengths + others)
-    leaf = ends[owner] - 1
-    kept = owner[is_kept]
-    leaf[is_kept] = (ends - others - lengths)[kept] + _ranks(kept, n_owners)
-    columns = (
-        lengths.astype(np.uint64),
-        code[is_kept].astype(np.uint64),
-        others.astype(np.uint64),
-    )
-    items = mapped(pairs, found, leaf) if len(pairs) else leaf
-    return columns, int(lengths.sum() + others.sum()), items, ends[with_others] - 1
+    other = len(values)
+    pairs = paired_codes(owners, codes, n_owners, other + 1)
+    found = observed_codes(pairs, n_owners * (other + 1))
+    owner, code = np.divmod(found, other + 1)
+    unnamed = np.flatnonzero(_are_unnamed(values, config)[code])
+    code[unnamed[_ranks(owner[unnamed], n_owners) >= config.max_others]] = other
+    chosen = paired_codes(owner, code, n_owners, other + 1)
+    kept = observed_codes(chosen, n_owners * (other + 1))
+    owner, code = np.divmod(kept, other + 1)
+    lengths = np.bincount(owner, minlength=n_owners)
+    return lengths, code, mapped(pairs, found, mapped(chosen, kept))
 
 
 @attrs.frozen(eq=False, slots=False)
 class FlatSlices(FlatTable):
-    """The slices of several `Sliced` with one configuration, or the state of one.
+    """The slices of several `Sliced` with one configuration, or the state of one: `Sliced.view`.
 
-    It never changes: rows are counted into new slices, and these are added.
+    It never changes: rows are counted into new slices, and these are added. Arrays and accumulators
+    must not be changed.
 
     Parameters
     ----------
     inner : Inner
         Their class and options.
-    values : list
+    known : list
         The values that may have a slice in any of them, in the order of their hashes.
     lengths : int array, shape (S,)
-        How many values have a slice in each.
+        How many slices each has. Rows of the values without one are the slice of any other value.
     codes : int array
-        The indices of their values, one `Sliced` after the other, each in rising order.
-    others : int array, shape (S,)
-        1 for a `Sliced` with rows outside its slices.
+        The indices of their values, one `Sliced` after the other, each in rising order; for other
+        rows, the number of values.
     leaves : FlatLeaves or FlatSlices
-        The slices in this order, each `Sliced` ending with its other rows.
+        The slices in this order.
     total : accumulator or None
-        The accumulator of all rows, if it is known.
+        The accumulator of all rows, if it has been counted.
     """
 
     NAMES: ClassVar[tuple[str, ...]] = ("values", "lengths", "codes", "others")
-    """The names of its own `fields`."""
+    """The names of its own fields."""
 
     inner: Inner
-    values: list[Value]
+    known: list[Value]
     lengths: Array
     codes: Array
-    others: Array
     leaves: FlatLeaves | FlatSlices
-    total: Any = None
+    _total: Any = None
 
     @classmethod
     def empty(cls, inner: Inner, size: int) -> Self:
         """Hold `Sliced` accumulators without slices."""
-        nothing, zeros = np.zeros(0, dtype=np.uint64), np.zeros(size, dtype=np.uint64)
-        held = inner.options.accumulator
-        return cls(inner, [], zeros, nothing, zeros, flat_type(held).empty(held, 0))
+        lengths, held = np.zeros(size, dtype=np.int64), inner.options.accumulator
+        return cls(inner, [], lengths, lengths[:0], flat_type(held).empty(held, 0))
 
     @classmethod
     def joined(cls, states: Sequence[Self]) -> FlatSlices:
@@ -424,25 +420,59 @@ class FlatSlices(FlatTable):
         """
         before = self.inner.options
         is_fewer = config.named <= before.named and config.max_others <= before.max_others
-        if self.others.any() and not is_fewer:
+        if self._are_other.any() and not is_fewer:
             raise IncompatibleStateError(
                 "would need the rows of values without a slice, which were counted together",
                 argument="values",
                 where="cannot continue: ",
             )
         state = attrs.evolve(self, inner=Inner(self.inner.cls, config))
-        return state.summed(np.arange(len(self)), len(self))
+        return attrs.evolve(state.summed(np.arange(len(self)), len(self)), total=self._total)
 
     @cached_property
     def parts(self) -> dict[Value, Sealed]:
-        """The slice of each value of the one `Sliced` that this is the state of."""
-        keys = [self.values[code] for code in self.codes.tolist()]
-        return {value: Sealed(self.leaves, at) for at, value in enumerate(keys)}
+        """The slice of each value with rows; its method `copy` makes the accumulator."""
+        keys = enumerate(self.codes.tolist())
+        return {
+            self.known[code]: Sealed(self.leaves, at) for at, code in keys if code < self._other
+        }
 
     @property
     def other(self) -> Sealed | None:
-        """The rows outside the slices of the one `Sliced` that this is the state of."""
-        return Sealed(self.leaves, len(self.leaves) - 1) if self.others[0] else None
+        """The rows of values without a slice; None if there are none."""
+        return Sealed(self.leaves, len(self.leaves) - 1) if self._are_other.any() else None
+
+    @property
+    def values(self) -> tuple[Value, ...]:
+        """The values with rows, in the fixed order of their hashes."""
+        return tuple(self.parts)
+
+    @property
+    def n(self) -> Array:
+        """The weight of each value; in a collection, the max over its members."""
+        weights = self.leaves.weights(np.arange(len(self.leaves)), len(self.leaves))
+        found: Array = np.maximum.reduce([one.to_numbers() for one in weights])
+        return found[: len(self.parts)]
+
+    @property
+    def fields(self) -> dict[str, Array]:
+        """The numbers that every value has, such as its matrix, as arrays (values, ...) by name.
+
+        Fields of a collection are named ``member/field``. Cells and labels, of which values have
+        different numbers, are not among them.
+        """
+        numbers, size = self.leaves.numbers(), len(self.parts)
+        return {name: column[:size] for name, column in numbers.items()}
+
+    @property
+    def _other(self) -> int:
+        """The code of other rows."""
+        return len(self.known)
+
+    @property
+    def _are_other(self) -> Mask:
+        """Which slices have the rows of any other value."""
+        return np.asarray(self.codes == self._other)
 
     @property
     def n_items(self) -> int:
@@ -460,12 +490,12 @@ class FlatSlices(FlatTable):
         first = parts[0]
         if len(parts) == 1:
             return first
-        values, codes = first.values, [part.codes for part in parts]
-        if any(part.values != values for part in parts):
-            observed = dict.fromkeys(itertools.chain.from_iterable(part.values for part in parts))
+        values, codes = first.known, [part.codes for part in parts]
+        if any(part.known != values for part in parts):
+            observed = dict.fromkeys(itertools.chain.from_iterable(part.known for part in parts))
             values = sorted(observed, key=rank_of)
             code_of = {value: code for code, value in enumerate(values)}
-            new = [np.array([*map(code_of.get, part.values)], dtype=np.uint64) for part in parts]
+            new = [np.array([*map(code_of.get, part.known), len(values)]) for part in parts]
             codes = [table[part.codes] for table, part in zip(new, parts, strict=True)]
         leaves: list[Any] = [part.leaves for part in parts]
         return cls(
@@ -473,7 +503,6 @@ class FlatSlices(FlatTable):
             values,
             np.concatenate([part.lengths for part in parts]),
             np.concatenate(codes),
-            np.concatenate([part.others for part in parts]),
             type(first.leaves).concatenated(leaves),
         )
 
@@ -482,50 +511,34 @@ class FlatSlices(FlatTable):
         return len(self.lengths)
 
     @cached_property
-    def edges(self) -> tuple[Ints, Ints]:
-        """Where the codes, and the leaves, of each accumulator begin, and where the last end."""
-        sizes = self.lengths.astype(np.int64)
-        with_others = sizes + self.others.astype(np.int64)
-        return np.append(0, np.cumsum(sizes)), np.append(0, np.cumsum(with_others))
+    def owners(self) -> Ints:
+        """The accumulator of each slice."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @cached_property
+    def _starts(self) -> Ints:
+        """Where the slices of each accumulator begin."""
+        return np.cumsum(self.lengths) - self.lengths
 
     def taken(self, indices: Array) -> Self:
         """Copy some accumulators, in the order of the indices."""
         if np.array_equal(indices, np.arange(len(self))):
             return self
-        chosen = [
-            run_indices(edges[indices], edges[1:][indices] - edges[indices]) for edges in self.edges
-        ]
-        return type(self)(
-            self.inner,
-            self.values,
-            self.lengths[indices],
-            self.codes[chosen[0]],
-            self.others[indices],
-            self.leaves.taken(chosen[1]),
-        )
+        lengths = self.lengths[indices]
+        slices = run_indices(self._starts[indices], lengths)
+        leaves = self.leaves.taken(slices)
+        return type(self)(self.inner, self.known, lengths, self.codes[slices], leaves)
 
     def summed(self, groups: Array, n_groups: int, add: Add | None = None) -> Self:  # noqa: ARG002 - one signature for all
         """Merge the accumulators of each non-empty group.
 
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
         """
-        lengths = self.lengths.astype(np.int64)
-        columns, n_leaves, of_slices, of_others = choose_slices(
-            *(self.inner.options, self.values, np.repeat(groups, lengths)),
-            *(self.codes.astype(np.int64), groups[self.others == 1], n_groups),
+        lengths, codes, target = choose_slices(
+            self.inner.options, self.known, groups[self.owners], self.codes, n_groups
         )
-        target = np.empty(len(self.leaves), dtype=np.int64)
-        is_other = np.zeros(len(target), dtype=bool)
-        is_other[self.edges[1][1:][self.others == 1] - 1] = True
-        target[~is_other], target[is_other] = of_slices, of_others
-        leaves = self.leaves
-        if len(target):
-            leaves = leaves.summed(target, n_leaves)
-        return type(self)(self.inner, self.values, *columns, leaves)
-
-    def all_rows(self) -> Any:
-        """Merge all accumulators into a new one, whatever their values."""
-        return self.leaves.all_rows()
+        leaves = self.leaves.summed(target, len(codes)) if len(codes) else self.leaves
+        return type(self)(self.inner, self.known, lengths, codes, leaves)
 
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
@@ -554,9 +567,8 @@ class FlatSlices(FlatTable):
     @cached_property
     def plain(self) -> FlatLeaves:
         """The accumulators of all rows of each."""
-        sizes, held = np.diff(self.edges[1]), self.leaves.plain
-        without = np.flatnonzero(sizes == 0)
-        owners = np.append(np.repeat(np.arange(len(self)), sizes), without)
+        held, without = self.leaves.plain, np.flatnonzero(self.lengths == 0)
+        owners = np.append(self.owners, without)
         blank = FlatLeaves.of(held.inner, [held.inner.empty()] * len(without))
         return FlatLeaves.concatenated([held, blank]).summed(owners, len(self))
 
@@ -566,22 +578,22 @@ class FlatSlices(FlatTable):
 
     @classmethod
     def names(cls, inner: Inner) -> list[str]:
-        """List the names of `fields`, in their order."""
+        """List the names of all fields, in their order."""
         held = inner.options.accumulator
         return [*cls.NAMES, *flat_type(held).names(held)]
 
-    def fields(self) -> dict[str, Any]:
+    def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
-        used, codes = np.unique(self.codes, return_inverse=True)
-        values = [codec.canonical_json(self.values[code]) for code in used.tolist()]
+        used, codes = np.unique(self.codes[~self._are_other], return_inverse=True)
+        values = [codec.canonical_json(self.known[code]) for code in used.tolist()]
         texts = np.array([*values, None], dtype=object)[:-1]
-        numbers = (self.lengths, codes.astype(np.uint64), self.others)
-        columns = (Column(texts), *map(Column, numbers))
-        return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.fields()
+        others = np.bincount(self.owners[self._are_other], minlength=len(self))
+        columns = (Column(texts), *map(_as_unsigned, (self.lengths - others, codes, others)))
+        return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.written()
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
-        """Make and check accumulators from their `fields`."""
+        """Make and check accumulators from what `written` returned."""
         config: SlicedConfig = inner.options
         texts = fields["values"]
         require(isinstance(texts, Column) and texts.kind == "text", "values")
@@ -599,7 +611,9 @@ class FlatSlices(FlatTable):
         require(not len(codes) or int(codes.max()) < len(values), "codes of slices")
         uses = np.bincount(codes.astype(np.intp), minlength=len(values))
         require(bool(uses.all()), "a value that no slice is of")
-        return cls._checked(inner, values, lengths, codes, others, fields)
+        ends = np.cumsum(lengths, dtype=np.int64)[others == 1]
+        codes = np.insert(codes, ends, len(values))
+        return cls._checked(inner, values, lengths + others, codes, fields)
 
     @classmethod
     def _checked(
@@ -608,28 +622,35 @@ class FlatSlices(FlatTable):
         values: list[Value],
         lengths: Array,
         codes: Array,
-        others: Array,
         fields: Mapping[str, Any],
     ) -> Self:
-        """Check which values have a slice, and read the slices."""
-        config = inner.options
-        _check_kept(values, lengths, codes, others, config)
-        held = config.accumulator
-        leaves = flat_type(held).read(held, len(codes) + int(others.sum()), fields)
+        """Read the slices, and check which values have one."""
+        held = inner.options.accumulator
+        leaves = flat_type(held).read(held, len(codes), fields)
         leaves.check_filled()
-        return cls(inner, values, lengths, codes, others, leaves)
+        made = cls(inner, values, lengths.astype(np.int64), codes.astype(np.int64), leaves)
+        made._check_kept()
+        return made
+
+    def _check_kept(self) -> None:
+        """Check that slices are in the fixed order, and that `other` exists only past the limit."""
+        config, owners, codes = self.inner.options, self.owners, self.codes
+        rises = (np.diff(codes) > 0) | (np.diff(owners) > 0)
+        require(bool(rises.all()), "slices are out of order")
+        is_unnamed = _are_unnamed(self.known, config)[codes] & ~self._are_other
+        n_others = np.bincount(owners[is_unnamed], minlength=len(self))
+        limit = config.max_others
+        require(bool((n_others <= limit).all()), f"more than {limit} slices besides the named ones")
+        is_full = n_others[owners[self._are_other]] == limit
+        require(bool(is_full.all()), "rows without a slice that may have one")
 
     def check_filled(self) -> None:
         """Check that each has slices."""
-        require(bool(np.diff(self.edges[1]).all()), "a group without rows")
-
-    def checked_total(self) -> Any:
-        """Merge all accumulators that were read, which no rows have made if that is refused."""
-        return self.leaves.checked_total()
+        require(bool(self.lengths.all()), "a group without rows")
 
     def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of all that is counted over the accumulators of each owner."""
-        return self.leaves.weights(np.repeat(owners, np.diff(self.edges[1])), n_owners)
+        return self.leaves.weights(owners[self.owners], n_owners)
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -641,11 +662,11 @@ class FlatGroups(FlatSlices):
     @classmethod
     def empty(cls, inner: Inner, size: int) -> Self:
         """Hold `Clustered` accumulators without rows."""
-        return attrs.evolve(super().empty(inner, size), values=inner.options.values)
+        return attrs.evolve(super().empty(inner, size), known=inner.options.values)
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the fields that bytes hold, as results of clusters do."""
-        return type(self).read, (self.inner, len(self), self.fields())
+        return type(self).read, (self.inner, len(self), self.written())
 
     @property
     def n_groups(self) -> int:
@@ -675,25 +696,25 @@ class FlatGroups(FlatSlices):
         after = [*itertools.accumulate(reversed(every[1:]), _both, initial=empty)]
         return [*map(_both, before, reversed(after))]
 
-    def fields(self) -> dict[str, Any]:
+    def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
-        columns = map(Column, (self.lengths, self.codes))
-        return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.fields()
+        columns = map(_as_unsigned, (self.lengths, self.codes))
+        return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.written()
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
-        """Make and check accumulators from their `fields`."""
+        """Make and check accumulators from what `written` returned."""
         lengths, codes = (_unsigned(fields[name], name) for name in cls.NAMES)
         values = inner.options.values
         require(len(lengths) == size, "lengths of groups")
         require(not size or int(lengths.max()) <= len(values), "more groups than there are")
         require(int(lengths.sum(dtype=np.int64)) == len(codes), "groups")
         require(not len(codes) or int(codes.max()) < len(values), "groups")
-        return cls._checked(inner, values, lengths, codes, np.zeros_like(lengths), fields)
+        return cls._checked(inner, values, lengths, codes, fields)
 
     def encode(self) -> bytes:
         """Write the groups within the states of a collection; equal ones give equal bytes."""
-        return codec.encode_block(self.fields())
+        return codec.encode_block(self.written())
 
 
 def _flat_of(member: Member, states: Sequence[Any]) -> FlatStates | FlatGroups:
@@ -773,19 +794,10 @@ def _unsigned(column: Any, name: str) -> Array:
     return values
 
 
-def _check_kept(
-    values: list[Value], lengths: Array, codes: Array, others: Array, config: SlicedConfig
-) -> None:
-    """Check that slices are in the fixed order, and that `other` exists only past the limit."""
-    numbers = codes.astype(np.int64)
-    ends = np.cumsum(lengths.astype(np.int64))
-    rises = np.diff(numbers) > 0
-    is_end = np.zeros(len(numbers), dtype=bool)
-    is_end[ends[ends > 0] - 1] = True
-    require(bool((rises | is_end[:-1]).all()), "slices are out of order")
-    unnamed = np.array([value not in config.named for value in values], dtype=np.int64)
-    before = np.append(0, np.cumsum(unnamed[numbers]))
-    n_others = before[ends] - before[ends - lengths.astype(np.int64)]
-    limit = config.max_others
-    require(bool((n_others <= limit).all()), f"more than {limit} slices besides the named ones")
-    require(bool((n_others[others == 1] == limit).all()), "rows without a slice that may have one")
+def _as_unsigned(numbers: Array) -> Column:
+    return Column(numbers.astype(np.uint64))
+
+
+def _are_unnamed(values: Sequence[Value], config: SlicedConfig) -> Mask:
+    """Return which values have no name; any other value, which comes last, has none."""
+    return np.array([*(value not in config.named for value in values), True])

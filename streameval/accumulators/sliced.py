@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, final
-
-import attrs
-import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.grouping import Grouping, with_inner
-from streameval.accumulators.sealed import FlatSlices, Sealed, live_in_turn
+from streameval.accumulators.sealed import FlatSlices, live_in_turn
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError
-from streameval.exact.array_types import Array
 from streameval.inputs.values import Value
 
 if TYPE_CHECKING:
@@ -107,7 +103,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         def computed(values: Sequence[Value]) -> list[Any]:
             parts = [state.parts.get(value) for value in values]
             if len(parts) == 1:
-                return [self._slice(state, values[0]).compute()]
+                return [self._copy_of(parts[0]).compute()]
             made = (part for some in live_in_turn(parts) for part in some)
             return [(inner.empty() if part is None else part).compute() for part in made]
 
@@ -120,12 +116,12 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
             has_other=state.other is not None,
         )
 
-    def view(self) -> SlicesView:
+    def view(self) -> FlatSlices:
         """View the slices as a table that later updates do not change, without a copy.
 
         Returns
         -------
-        SlicesView
+        FlatSlices
             Its `values`, `n`, `fields` and `total` are read only.
 
         Examples
@@ -137,24 +133,13 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         >>> dict(zip(view.values, view.n.tolist())), view.fields["matrix"].shape
         ({'FR': 2, 'DE': 1}, (2, 2, 2))
         """
-        held = self._held
-        return SlicesView(self._everything(held), lambda: self._all_rows(held))
-
-    def total(self) -> Any:
-        """Copy the accumulator of all rows, whatever their value."""
-        if self._config.accumulator is self._config.accumulator.leaf:
-            return self._all_rows(self._held).copy()
-        state = self._everything(self._held)
-        leaves = state.leaves
-        if not len(leaves):
-            return self._config.accumulator.empty()
-        return leaves.summed(np.zeros(len(leaves), dtype=np.int64), 1).part(0)
+        view: FlatSlices = self._view()
+        return view
 
     @property
     def other(self) -> Any:
         """A copy of the accumulator of the rows whose value has no slice."""
-        other = self._everything(self._held).other
-        return self._config.accumulator.empty() if other is None else other.copy()
+        return self._copy_of(self._everything(self._held).other)
 
     @property
     def n_turned_away(self) -> int | float:
@@ -173,7 +158,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         state = self._everything(self._held)
         if key not in state.parts and key not in self._config.named:
             raise KeyError(f"{value!r} has no slice")
-        return self._slice(state, key)
+        return self._copy_of(state.parts.get(key))
 
     def __iter__(self) -> Iterator[Value]:
         """List the values that have a slice: the named ones in order, then the others sorted."""
@@ -190,10 +175,6 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
         except InvalidInputError:
             return False
         return key in self._config.named or key in self._everything(self._held).parts
-
-    def _slice(self, state: FlatSlices, value: Value) -> Any:
-        found = state.parts.get(value)
-        return self._config.accumulator.empty() if found is None else found.copy()
 
     def _values(self, state: FlatSlices) -> list[Value]:
         named = self._config.named
@@ -217,70 +198,3 @@ def _sort_key(value: Value) -> Any:
         (2, 0, "") if item is None else (1, 0, item) if isinstance(item, str) else (0, item, "")
         for item in items
     ]
-
-
-@attrs.frozen(eq=False, repr=False)
-class SlicesView:
-    """The slices of a `Sliced` as a table: a row for each value, and a column for each field.
-
-    Made by `Sliced.view`. It keeps what had been counted then. Nothing is copied, so arrays and
-    accumulators must not be changed.
-    """
-
-    _state: FlatSlices
-    _total: Callable[[], Any]
-
-    @property
-    def config(self) -> SlicedConfig:
-        """The options of the `Sliced`."""
-        config: SlicedConfig = self._state.inner.options
-        return config
-
-    @property
-    def values(self) -> tuple[Value, ...]:
-        """The values with rows, in the fixed order of their hashes."""
-        return tuple(self.parts)
-
-    @property
-    def n(self) -> Array:
-        """The weight of each value; in a collection, the max over its members."""
-        leaves = self._state.leaves
-        weights = leaves.weights(np.arange(len(leaves)), len(leaves))
-        found: Array = np.maximum.reduce([one.to_numbers() for one in weights])
-        return found[: len(self.parts)]
-
-    @property
-    def fields(self) -> dict[str, Array]:
-        """The numbers that every value has, such as its matrix, as arrays (values, ...) by name.
-
-        Fields of a collection are named ``member/field``. Cells and labels, of which values have
-        different numbers, are not among them.
-        """
-        numbers, size = self._state.leaves.numbers(), len(self.parts)
-        return {name: column[:size] for name, column in numbers.items()}
-
-    @property
-    def total(self) -> Any:
-        """The accumulator of all rows."""
-        return self._total()
-
-    @property
-    def parts(self) -> Mapping[Value, Sealed]:
-        """The slice of each value; its method `copy` makes the accumulator."""
-        return self._state.parts
-
-    @property
-    def other(self) -> Sealed | None:
-        """The rows of values without a slice; None if there are none."""
-        return self._state.other
-
-    def with_fewer(self, max_values: int) -> Sliced:
-        """Make a `Sliced` of fewer slices, which equals counting the same rows with that option."""
-        config = attrs.evolve(self.config, max_values=max_values)
-        state = self._state.chosen_again(config)
-        return Sliced._make(config, attrs.evolve(state, total=self.total.copy()))
-
-    @property
-    def nbytes(self) -> int:
-        """The memory of the columns."""
-        return self._state.nbytes

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
+import operator
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, final
 
-import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.clustered import Clustered
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
-from streameval.accumulators.grouped_rows import CODES, TIMES, WEIGHTS, GroupedRows, Key, count_flat
+from streameval.accumulators.grouped_rows import TIMES, WEIGHTS, GroupedRows, Key, count_flat
 from streameval.accumulators.grouping import Grouping, Held, with_inner
-from streameval.accumulators.panes import (
-    Pane,
-    Panes,
-    Span,
-    keys_of_times,
-    rows_of,
-    weight_of,
-)
-from streameval.accumulators.sealed import Sealed, merged_all
+from streameval.accumulators.panes import Pane, Panes, places_of, rows_of, weight_of
+from streameval.accumulators.sealed import Sealed, gathered
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
@@ -32,10 +27,12 @@ from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint, total_weight, weight_by_cell
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
+from streameval.states.runs import quotients
 
 if TYPE_CHECKING:
-    from streameval.results.windowed import CountedPane, WindowedResult
+    from streameval.results.windowed import WindowedResult
 
+_START = operator.attrgetter("start")
 _LIMIT = 2**63
 
 
@@ -135,16 +132,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         Panes
             Its `newest`, `spans` and `total` are read only.
         """
-        held = self._held
-        state: Panes = self._everything(held)
-        return attrs.evolve(state, total=self._all_rows(held))
-
-    def total(self) -> Any:
-        """Copy the accumulator of all rows with a label, as if there were no panes."""
-        held = self._held
-        if self._inner is self._config.accumulator.leaf:
-            return self._all_rows(held).copy()
-        return self._merged(self._everything(held).parts)
+        view: Panes = self._view()
+        return view
 
     @property
     def newest(self) -> Any:
@@ -156,7 +145,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def before(self) -> Any:
         """A copy of the accumulator of the rows that are older than all panes."""
         before = self._everything(self._held).before
-        return self._part(before)
+        return self._copy_of(None if before is None else before.part)
 
     def panes(self) -> Iterator[tuple[Any, Any, Any]]:
         """Yield start, end and accumulator of each pane with rows, in order of time.
@@ -170,7 +159,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """
         shown = self._config.shown
         for span in self._everything(self._held).spans():
-            yield shown(span.start), shown(span.end), self._part(span.pane)
+            yield shown(span.start), shown(span.end), self._copy_of(span.part)
 
     def n_rows(self, start: Any = None, end: Any = None) -> int | float:
         """Add up the weights of the rows with ``start <= t < end``, labelled or not.
@@ -194,7 +183,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             number: int | float = state.weight.to_number()
             return number
         low, high = self._edge(start, name="start"), self._edge(end, name="end")
-        panes = [span.pane for span in self._between(state, low, high)]
+        panes = self._between(state, low, high)
         if low is None and state.before is not None:
             panes.append(state.before)
         return weight_of(panes).to_number()
@@ -232,7 +221,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         high = state.end if high is None else high
         spans = self._between(state, high - size, high, low_name="width")
         parts = [span.part for span in spans if span.part is not None]
-        return self._merged(parts)
+        return gathered(self._inner, parts).merged()
 
     def windows(self, width: Any, every: Any = None) -> Iterator[tuple[Any, Any]]:
         """Slide a window over the panes.
@@ -300,14 +289,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         kept = list(total) if isinstance(total, Sliced) else None
 
         def read(start: Any, end: Any, pane: Pane) -> PaneResult:
-            def count() -> CountedPane:
-                return pane_results.counted(self._part(pane), kept)
+            part = partial(self._copy_of, pane.part)
+            return PaneResult(start, end, pane.n_rows, lambda: pane_results.counted(part(), kept))
 
-            return PaneResult(start, end, weight_of([pane]).to_number(), count)
-
-        before, spans = None, state.spans()
+        before = None
         if width is None:
-            panes = [read(shown(span.start), shown(span.end), span.pane) for span in spans]
+            panes = [read(shown(pane.start), shown(pane.end), pane) for pane in state.spans()]
             before = None if state.before is None else read(None, None, state.before)
         else:
             size = config.length(width, name="width")
@@ -315,18 +302,18 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                 pane_results.pane_result(
                     shown(end - size),
                     shown(end),
-                    weight_of(span.pane for span in window.spans).to_number(),
+                    weight_of(window.spans).to_number(),
                     window.merged(),
                     kept,
                 )
-                for end, window in self._sliding(state, spans, size, config.width)
+                for end, window in self._sliding(state, state.spans(), size, config.width)
                 if window.spans
             ]
         whole = PaneResult(None, None, self.n_rows(), partial(pane_results.counted, total, None))
         return WindowedResult.of(config, panes, before, whole)
 
     def _sliding(
-        self, state: Panes, spans: Sequence[Span], size: int, step: int
+        self, state: Panes, spans: Sequence[Pane], size: int, step: int
     ) -> Iterator[tuple[int, TwoStacks]]:
         """Yield the end of each window, and the stacks of its panes."""
         if not spans:
@@ -340,29 +327,20 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         state = self._everything(self._held)
-        spans = [(span.tier, span.start, span.pane) for span in state.spans()]
-        spans += [] if state.before is None else [(-1, 0, state.before)]
-        panes = [pane for _, _, pane in spans]
+        every = [(pane, (pane.tier, pane.start)) for pane in state.spans()]
+        every += [] if state.before is None else [(state.before, (-1, 0))]
+        parts = [(pane.part, place) for pane, place in every]
         return self._config.settings, {
             "accumulator": (self._inner.empty(),),
             "newest": state.newest,
-            "panes": tuple((tier, start, p.part is not None) for tier, start, p in spans),
-            "rows": rows_of(panes),
-            "parts": tuple(pane.part.copy() for pane in panes if pane.part is not None),
+            "panes": tuple((*place, part is not None) for part, place in parts),
+            "rows": rows_of(pane for pane, _ in every),
+            "parts": tuple(part.copy() for part, _ in parts if part is not None),
         }
 
     @property
     def _inner(self) -> Any:
         return self._config.accumulator
-
-    def _merged(self, parts: Sequence[Sealed]) -> Any:
-        """Merge the accumulators of panes into a new one."""
-        return merged_all(self._inner, [parts])[0].copy() if parts else self._inner.empty()
-
-    def _part(self, pane: Pane | None) -> Any:
-        if pane is None or pane.part is None:
-            return self._inner.empty()
-        return pane.part.copy()
 
     def _edge(self, value: Any, *, name: str) -> int | None:
         """Read a time that is the edge of a pane; None stays None."""
@@ -390,16 +368,16 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _between(
         self, state: Panes, low: int | None, high: int | None, *, low_name: str = "start"
-    ) -> list[Span]:
+    ) -> list[Pane]:
         """Return the panes between two times; a time within a pane, or among `before`, raises."""
-        spans = state.spans()
+        panes, oldest = state.spans(), self._oldest_edge(state)
         for time, name in ((high, "end"), (low, low_name)):
             if time is None:
                 continue
-            for span in spans:
-                if span.start < time < span.end:
-                    raise self._no_edge(time, span.start, span.end, name)
-            if state.before is not None and time < (oldest := self._oldest_edge(state)):
+            around = _around(panes, time)
+            if around is not None:
+                raise self._no_edge(time, around.start, around.end, name)
+            if time < oldest:
                 rule = "must not reach back" if name == "width" else "must not lie"
                 raise InvalidInputError(
                     f"{rule} before {self._config.shown(oldest)}: older rows are counted together, "
@@ -410,25 +388,21 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _oldest_edge(self, state: Panes) -> int:
         """Return the time before which rows are counted together."""
-        *_, first, _ = self._config.first_panes(state.end - 1)
-        return int(first) * self._config.tiers[-1].width + self._config.offset_size
+        return -_LIMIT if state.before is None else self._config.edges(state.end - 1)[-1]
 
     def _window_ends(
-        self, state: Panes, spans: Sequence[Span], size: int, step: int
+        self, state: Panes, panes: Sequence[Pane], size: int, step: int
     ) -> Sequence[int]:
         """Return the ends of readable windows: those after the last one that cuts a pane."""
-        shift = self._config.offset_size
-        newest = (state.end - shift) // step
-        oldest = min((span.start for span in spans), default=state.end)
-        first = (oldest - shift) // step + 1
+        shift, newest = self._config.offset_size, (state.end - self._config.offset_size) // step
+        first = (panes[0].start - shift) // step + 1
         if state.before is not None:
             first = max(first, -(-(self._oldest_edge(state) + size - shift) // step))
-        for span in spans:
-            if span.tier:
+        for pane in panes:
+            if pane.tier:
                 for reach in (0, size):
-                    last_cut = min((span.end - 1 + reach - shift) // step, newest)
-                    cut = last_cut * step + shift - reach
-                    if span.start < cut < span.end:
+                    last_cut = min((pane.end - 1 + reach - shift) // step, newest)
+                    if pane.start < last_cut * step + shift - reach:
                         first = max(first, last_cut + 1)
         return range(first * step + shift, newest * step + shift + 1, step)
 
@@ -458,25 +432,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                 )
         return times
 
-    def _labelled(
-        self, batch: Batch, held: Held
-    ) -> tuple[Batch, dict[Key, Any], GroupedRows | None]:
-        keys = self._keys_of(batch, held)
-        missing = batch.without_truth() if batch.size else None
-        if missing is None:
-            return batch, keys, None
-        self._check_lengths(keys, batch.size)
-        columns: dict[Key, Array] = {
-            key: keys[key][missing] for key in (TIMES, CODES) if key in keys
-        }
-        blank = GroupedRows(columns, len(columns[TIMES]), held.codes)
-        weights = batch.weights()
-        if weights is not None:
-            columns[WEIGHTS] = weights[missing]
-            blank = blank.taken(np.flatnonzero(columns[WEIGHTS]))
-        labelled = {key: column[~missing] for key, column in keys.items()}
-        return batch.without(missing), labelled, blank if blank.size else None
-
     def _weighed(self, held: Held, rows: Sequence[GroupedRows]) -> FixedPoint:
         before = held.state.weight if held.weight is None else held.weight
         new = (total_weight(_fixed(part.columns.get(WEIGHTS)), part.size) for part in rows)
@@ -492,21 +447,33 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def _counted(self, state: Panes, newest: int, name: str, rows: GroupedRows) -> Panes:
         """Count rows into panes that hold accumulators of a name."""
         columns = dict(rows.columns)
-        keys, pane_of = keys_of_times(self._config, columns.pop(TIMES), newest)
+        width, shift = self._config.width, self._config.offset_size
+        numbers, pane_of = quotients(columns.pop(TIMES) - shift, width)
+        places, place_of = places_of(self._config, numbers * width + shift, newest)
+        if len(places) < len(numbers):  # several of the finest panes have moved into one
+            pane_of = place_of[pane_of]
         own = columns.pop(WEIGHTS, None)
         of_entries = pane_of if own is None else np.repeat(pane_of, own.size // rows.size)
-        weights = weight_by_cell(_fixed(own), of_entries, len(keys))
+        weights = weight_by_cell(_fixed(own), of_entries, len(places))
         if name == "unlabelled":  # as counts of zeros
             columns |= dict.fromkeys(("y_true", "y_pred"), np.zeros(rows.size, dtype=np.int64))
             columns |= {} if own is None else {"sample_weight": own}
-        held: list[dict[str, Any]] = [{"is_known": "unlabelled" in state.tables} for _ in keys]
+        held: list[dict[str, Any]] = [{"is_known": "unlabelled" in state.tables} for _ in places]
         if name in state.tables:
             left = GroupedRows(columns, rows.size, rows.codes)
-            flat = count_flat(state.tables[name], left, pane_of, len(keys))
+            flat = count_flat(state.tables[name], left, pane_of, len(places))
             for at, parts in enumerate(held):
                 parts[name] = Sealed(flat, at)
-        panes = {key: Pane.of(weights[at], **held[at]) for at, key in enumerate(keys)}
+        panes = {
+            place[0]: Pane.of(place, weights[at], **held[at]) for at, place in enumerate(places)
+        }
         return Panes(state.inner, newest, panes)
+
+
+def _around(panes: Sequence[Pane], time: int) -> Pane | None:
+    """Return the pane within which a time lies, if it is no edge."""
+    at = bisect.bisect_left(panes, time, key=_START) - 1
+    return panes[at] if at >= 0 and time < panes[at].end else None
 
 
 def _fixed(weights: Array | None) -> FixedPoint | None:
@@ -525,7 +492,7 @@ class TwoStacks:
 
     Attributes
     ----------
-    spans : deque of Span
+    spans : deque of Pane
         The panes in it.
     """
 
@@ -534,12 +501,12 @@ class TwoStacks:
     def __init__(self, inner: Inner, width: int) -> None:
         self._inner = inner
         self._width = width
-        self.spans: deque[Span] = deque()
+        self.spans: deque[Pane] = deque()
         self._front: list[Any] = []  # the last leaves next; each is merged with those below
         self._coming: list[Any] = []
         self._back: Any = None  # the merge of `_coming`
 
-    def push(self, span: Span) -> None:
+    def push(self, span: Pane) -> None:
         """Add the next pane."""
         held = None if span.part is None else span.part.copy()
         self.spans.append(span)
@@ -550,17 +517,10 @@ class TwoStacks:
         """Remove the panes that begin before a window with this end."""
         while self.spans and self.spans[0].start < end - self._width:
             self.spans.popleft()
-            self._pop()
-
-    def _pop(self) -> None:
-        """Remove the oldest pane from the stacks."""
-        if not self._front:
-            below = None
-            for part in reversed(self._coming):
-                below = _joined(below, part)
-                self._front.append(below)
-            self._coming, self._back = [], None
-        self._front.pop()
+            if not self._front:
+                self._front = [*itertools.accumulate(reversed(self._coming), _joined)]
+                self._coming, self._back = [], None
+            self._front.pop()
 
     def merged(self) -> Any:
         """Merge all panes into a new accumulator."""

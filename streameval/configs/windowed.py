@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import cached_property
 from itertools import pairwise
 from numbers import Integral
@@ -22,6 +21,7 @@ Length = int | str
 """A number of steps, or a duration such as "5m"."""
 
 MAX_TIERS = 16
+_LOWEST = -(2**63)
 
 
 @attrs.frozen
@@ -132,14 +132,16 @@ class WindowedConfig(OuterConfig):
         """Return the end of the finest pane of a time, or of each of an array of times."""
         return ((times - self.offset_size) // self.width + 1) * self.width + self.offset_size
 
-    def first_panes(self, newest: int) -> list[float]:
-        """Return the number of the first pane that stays in each tier, given the newest time.
+    def edges(self, newest: int) -> list[int]:
+        """Return the time before which panes of each tier move on, given the newest time.
 
-        It is -inf where panes are kept forever, and for the rows before all panes, which are last.
+        It is the lowest of all where panes are kept forever.
         """
         end = self.end_of(newest) - self.offset_size
-        edges = ((tier.edge(end), tier.width) for tier in self.tiers)
-        return [*(-math.inf if edge is None else edge // width for edge, width in edges), -math.inf]
+        edges = (tier.edge(end) for tier in self.tiers)
+        return [
+            _LOWEST if edge is None else max(edge + self.offset_size, _LOWEST) for edge in edges
+        ]
 
     def length(self, value: Any, *, name: str) -> int:
         """Read the length of a window: a whole number of panes."""

@@ -114,12 +114,10 @@ class Closing:
         times, self._unreported = self._unreported, []
         if not times:
             return []
-        windows = self._windows
-        first, *_ = windows.first_panes(max(times))
-        edge = first * windows.width + windows.offset_size
+        edge, *_ = self._windows.edges(max(times))
         if min(times) >= edge:
             return []
-        shown = windows.shown(int(edge))
+        shown = self._windows.shown(edge)
         said = f"panes before {shown} left `keep` within one step and were not reported"
         return [f"{said}; their rows are counted"]
 
@@ -137,6 +135,6 @@ class Closing:
             end=shown(span.end),
             n_rows=span.n_rows,
             part=self._windows.accumulator.empty() if part is None else part,
-            by_slice=SliceRows.of_pane(span.pane),
+            by_slice=SliceRows.of_pane(span),
             is_revised=is_revised,
         )

@@ -11,7 +11,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from streameval.accumulators.panes import Span
+from streameval.accumulators.panes import Pane
 from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
@@ -183,7 +183,7 @@ class ViewedPane:
 
     Parameters
     ----------
-    span : Span
+    span : Pane
         Where the pane is.
     start, end : datetime64[us] or int
         The rows with ``start <= t < end``.
@@ -193,15 +193,15 @@ class ViewedPane:
         The slices that have rows.
     """
 
-    span: Span
+    span: Pane
     start: Any
     end: Any
     rows: int | float
     slices: Mapping[Any, Point]
 
-    def is_of(self, span: Span) -> bool:
+    def is_of(self, span: Pane) -> bool:
         """Return whether a pane is unchanged, by the identity of its immutable counts."""
-        return self.span.part is span.part and self.span.pane.rows is span.pane.rows
+        return self.span.part is span.part and self.span.rows is span.rows
 
 
 @attrs.frozen(eq=False)

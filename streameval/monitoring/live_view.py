@@ -15,7 +15,7 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
-from streameval.accumulators.panes import Span
+from streameval.accumulators.panes import Pane
 from streameval.accumulators.sealed import live, live_in_turn
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
@@ -192,10 +192,10 @@ class ViewBuilder:
         self._is_complete = len(self._known) == len(spans)
         return [self._known[key] for key in reversed(self._known)]
 
-    def _counted(self, span: Span, config: WindowedConfig) -> ViewedPane:
+    def _counted(self, span: Pane, config: WindowedConfig) -> ViewedPane:
         """Read all slices of a pane."""
         part = live(span.part)
-        by_slice = SliceRows.of_pane(span.pane)
+        by_slice = SliceRows.of_pane(span)
         held = _slices_of(part)
         values = list(held)
         if by_slice is not None and _REST not in held:

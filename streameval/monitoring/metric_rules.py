@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
-from streameval.accumulators.panes import Span
+from streameval.accumulators.panes import Pane
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sealed import live
 from streameval.accumulators.sliced import Sliced
@@ -231,7 +231,7 @@ class ReadPanes:
         self._windows: dict[int, TwoStacks] = {}
         self._merged: dict[int, tuple[Any, int]] = {}
 
-    def between(self, low: int | None, high: int) -> Iterator[Span]:
+    def between(self, low: int | None, high: int) -> Iterator[Pane]:
         """Yield the panes within two times, in order; what was read of one goes with it."""
         for span in self._view.spans(low, high):
             yield span
@@ -240,14 +240,14 @@ class ReadPanes:
             self._by_slice.clear()
             self._merged.clear()
 
-    def result(self, span: Span, value: Any) -> Result | None:
+    def result(self, span: Pane, value: Any) -> Result | None:
         """Compute the result of a slice in a pane; None without rows."""
         if value not in self._results:
             part = slice_of(self._live(span), value)
             self._results[value] = None if part is None else part.compute()
         return self._results[value]
 
-    def window(self, span: Span, width: int, value: Any) -> tuple[Result | None, int]:
+    def window(self, span: Pane, width: int, value: Any) -> tuple[Result | None, int]:
         """Compute the result of a slice in the window that ends with a pane, and where it begins.
 
         Windows slide along: two or three merges a pane, for all slices.
@@ -270,7 +270,7 @@ class ReadPanes:
         found = [part for part in parts if part is not None]
         return (merge(found).compute(), spans[0].start) if found else (None, start)
 
-    def coverage(self, span: Span, value: Any) -> _Value:
+    def coverage(self, span: Pane, value: Any) -> _Value:
         """Divide the rows of a slice in a pane that have a label by all of them."""
         if value is ...:
             part, rows = self._live(span), span.n_rows
@@ -283,12 +283,12 @@ class ReadPanes:
         reading = Reading(found.coverage)
         return _Value(reading, lambda: reading, found.rows, span.start, span.end)
 
-    def _rows(self, span: Span) -> SliceRows | None:
+    def _rows(self, span: Pane) -> SliceRows | None:
         if span.end not in self._by_slice:
-            self._by_slice[span.end] = SliceRows.of_pane(span.pane)
+            self._by_slice[span.end] = SliceRows.of_pane(span)
         return self._by_slice[span.end]
 
-    def _live(self, span: Span) -> Any:
+    def _live(self, span: Pane) -> Any:
         if span.end not in self._parts:
             self._parts[span.end] = live(span.part)
         return self._parts[span.end]
@@ -300,7 +300,7 @@ class PaneSeries(Series, ABC):
     rule: MetricRule
 
     @abstractmethod
-    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+    def look(self, span: Pane, panes: ReadPanes, now: int) -> Event | None:
         """Look at the next pane."""
 
     def found(self, state: Phase, value: _Value, now: int, end: int) -> Event:
@@ -332,7 +332,7 @@ class ComparedSeries(PaneSeries):
         self.needed = _panes_of(rule, rule.lasting, config) or 1
         self.width = (_panes_of(rule, rule.over, config) or 0) * config.width
 
-    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+    def look(self, span: Pane, panes: ReadPanes, now: int) -> Event | None:
         """Compare; a pane without a value changes nothing."""
         value = self._read(span, panes)
         if value.is_empty or value.n < (self.rule.min_n or 0):
@@ -351,7 +351,7 @@ class ComparedSeries(PaneSeries):
         self.turn("pending", span.end)
         return None
 
-    def _read(self, span: Span, panes: ReadPanes) -> _Value:
+    def _read(self, span: Pane, panes: ReadPanes) -> _Value:
         if self.rule.is_coverage:
             return panes.coverage(span, self.value)
         if not self.width:
@@ -409,7 +409,7 @@ class Detection(PaneSeries):
         parts = np.split(np.frombuffer(data, dtype="<f8").astype(np.float64), n_parts)
         self.detector = Detector(*parts) if n_parts == 3 else Detector.of_means(*parts)
 
-    def look(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+    def look(self, span: Pane, panes: ReadPanes, now: int) -> Event | None:
         """Go on by a pane, and decide."""
         _, statistic = read_pane(panes.result(span, self.value), self.rule.metric)
         before = span.start if self.seen is None else self.seen
@@ -449,7 +449,7 @@ class Detection(PaneSeries):
             return 100
         return int(100 * log_evidence / self.log_threshold) if log_evidence > 0 else 0
 
-    def _resolved(self, span: Span, panes: ReadPanes, now: int) -> Event | None:
+    def _resolved(self, span: Pane, panes: ReadPanes, now: int) -> Event | None:
         if span.end - self.crossed < self.rests_on * self.config.width:
             return None
         value = self._recent(span, panes, self.rests_on)
@@ -457,7 +457,7 @@ class Detection(PaneSeries):
             return None
         return self.found("resolved", value, now, span.end)
 
-    def _basis(self, span: Span, panes: ReadPanes, n_panes: int) -> _Value:
+    def _basis(self, span: Pane, panes: ReadPanes, n_panes: int) -> _Value:
         """Read the panes that an alarm rests on, whose value is beyond the limit."""
         value = self._recent(span, panes, n_panes)
         while not self.rule.limit.is_broken(value.reading.value) and n_panes > 1:
@@ -465,7 +465,7 @@ class Detection(PaneSeries):
             value = self._recent(span, panes, n_panes)
         return value
 
-    def _recent(self, span: Span, panes: ReadPanes, n_panes: int) -> _Value:
+    def _recent(self, span: Pane, panes: ReadPanes, n_panes: int) -> _Value:
         """Read the last panes."""
         first = min(span.end - n_panes * self.config.width, span.start)
         result, start = panes.over(first, span.end, self.value)

@@ -287,7 +287,7 @@ class MonitorCollector:
             if not n_rows:
                 continue
             families.add_time("streameval_value_time", end, window)
-            pane = view.merged(*map(time_number, (start, end)))
+            pane = view.within(*map(time_number, (start, end)))
             part = config.accumulator.empty() if pane.part is None else pane.part.copy()
             by_slice = SliceRows.of_pane(pane)
             whole = _ALL, heaviest(part.n) / n_rows

@@ -190,7 +190,9 @@ class RowsByValue:
         chosen before all rows have been seen.
         """
         if self._n_first is None:
-            self._n_first, self._sliced = number, self._sliced.view().with_fewer(number)
+            view = self._sliced.view()
+            fewer = view.chosen_again(attrs.evolve(view.config, max_values=number))
+            self._n_first, self._sliced = number, fewer.copy()
             self._add_rows({})
 
     @property

@@ -65,11 +65,11 @@ def observed_codes(codes: Array, n_codes: int) -> Ints:
 
 def mapped(codes: Array, found: Ints, new: Array | None = None) -> Array:
     """Replace each code by its index among the found codes, or by the `new` code at that index."""
-    n_codes = int(found[-1]) + 1
     if new is None:
         new = np.arange(len(found), dtype=narrow_codes(len(found)))
     if np.array_equal(found, new):
         return codes.astype(new.dtype, copy=False)
+    n_codes = int(found[-1]) + 1
     if n_codes > max(_SMALL, 2 * len(codes)):
         return new[np.searchsorted(found, codes)]
     table = np.zeros(n_codes, dtype=new.dtype)

@@ -219,7 +219,7 @@ def commit_sliced(held, number, time, *truths):
 
 
 def of_slices(saved, *values):
-    found = [SliceRows.of_pane(span.pane) for span in saved.windowed.view().spans()]
+    found = [SliceRows.of_pane(span) for span in saved.windowed.view().spans()]
     return [None if one is None else [one.of(value) for value in values] for one in found]
 
 

@@ -676,7 +676,7 @@ def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
     view = ViewBuilder(metrics, 0.95, patience=1e9).build("title", snapshot(held))
     assert len(view.slices) == 31
     for at, span in enumerate(held.view().spans()):
-        part = live(span.pane.part)
+        part = live(span.part)
         alone = {f"country={value}": part[value] for value in part} | {"other": part.other}
         for card in view.slices:
             assert card.points[at].labelled == alone[card.name].n

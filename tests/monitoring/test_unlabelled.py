@@ -47,7 +47,7 @@ def counted(batches: list[dict[str, Any]], held: se.Windowed | None = None) -> s
 
 
 def of_panes(held: se.Windowed) -> list[SliceRows | None]:
-    return [SliceRows.of_pane(span.pane) for span in held.view().spans()]
+    return [SliceRows.of_pane(span) for span in held.view().spans()]
 
 
 @each("seed", range(quick_cases(200, least=6)))
@@ -186,8 +186,8 @@ def test_rows_that_were_not_counted_by_slice_leave_only_their_pane_unknown() -> 
     view = held.view()
     known = [found is not None for found in of_panes(held)]
     assert known == [span.start >= 13 for span in view.spans()]
-    assert SliceRows.of_pane(view.merged(3, 33)) is None
-    found = SliceRows.of_pane(view.merged(13, 33))
+    assert SliceRows.of_pane(view.within(3, 33)) is None
+    found = SliceRows.of_pane(view.within(13, 33))
     assert found is not None
     size = len(after["country"])
     assert found.without([]) == Weights(size - after["y_true"].count(None), size)
@@ -253,7 +253,7 @@ def test_field_that_says_what_is_known_without_it_is_refused() -> None:
     (data,) = fields_of(held)["unlabelled"].items
     block = codec.decode_block(["known", "held", *SLICES], data)
     none = windowed().view().tables["unlabelled"]
-    block |= {"held": flags(0)} | FlatSlices.empty(none, 0).fields()
+    block |= {"held": flags(0)} | FlatSlices.empty(none, 0).written()
     own = {"unlabelled": codec.Nested((codec.encode_block(block),))}
     with pytest.raises(se.CorruptStateError, match="unlabelled holds nothing"):
         se.from_bytes(written(labelled, fields_of(labelled) | own))

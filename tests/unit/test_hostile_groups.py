@@ -34,7 +34,10 @@ def windowed(inner: Any, parts: list[Any], rows: int) -> se.Windowed:
         every: Any = FlatSlices.concatenated([part._held.state for part in parts])
     else:
         every = FlatLeaves.of(w._inner, parts)
-    panes = {(0, index): Pane(weight, Sealed(every, index)) for index in range(len(parts))}
+    panes = {
+        10 * index: Pane(10 * index, 10 * index + 10, 0, weight, Sealed(every, index))
+        for index in range(len(parts))
+    }
     table = Inner(se.Windowed, w._config)
     w._held = Held(Panes(table, 10 * len(parts) - 1, panes, weight), inner.copy())
     return w
@@ -46,10 +49,8 @@ def sliced(inner: Any, parts: list[Any]) -> se.Sliced:
     every = s._held.state
     values = sorted((f"v{at}" for at in range(len(parts))), key=rank_of)
     leaves = FlatLeaves.of(every.inner.options.accumulator, parts)
-    counts = [
-        np.array(column, dtype=np.uint64) for column in ([len(parts)], range(len(parts)), [0])
-    ]
-    s._held = Held(FlatSlices(every.inner, values, *counts, leaves), inner.copy())
+    lengths, codes = np.array([len(parts)]), np.arange(len(parts))
+    s._held = Held(FlatSlices(every.inner, values, lengths, codes, leaves), inner.copy())
     return s
 
 
@@ -146,7 +147,7 @@ def clustered(inner: Any, parts: list[Any], groups: list[int], lengths: list[int
     c = se.Clustered(inner, by="u", groups=10)
     every = c._held.state
     leaves = FlatLeaves.of(inner_of(c), parts)
-    counts = [np.array(column, dtype=np.uint64) for column in (lengths, groups, [0])]
+    counts = [np.array(column, dtype=np.int64) for column in (lengths, groups)]
     c._held = Held(FlatGroups(every.inner, every.values, *counts, leaves), inner.copy())
     return c
 
@@ -221,11 +222,7 @@ def test_slices_without_clusters_are_refused() -> None:
     s = se.Sliced(inner, "c").update(batch)
     state = s._everything(s._held)
     leaves = state.leaves
-    emptied = attrs.evolve(
-        leaves,
-        lengths=np.array([2, 0], dtype=np.uint64),
-        codes=np.array([1, 2], dtype=np.uint64),
-    )
+    emptied = attrs.evolve(leaves, lengths=np.array([2, 0]), codes=np.array([1, 2]))
     s._held = Held(attrs.evolve(state, leaves=emptied), s._all_rows(s._held))
     with pytest.raises(se.CorruptStateError, match="a group without rows"):
         se.from_bytes(s.to_bytes())
@@ -285,7 +282,7 @@ def test_panes_without_labels_are_refused_where_rows_need_none() -> None:
     w.update(batch)
     assert se.from_bytes(w.to_bytes()) == w
     state = w._everything(w._held)
-    panes = {(0, 0): attrs.evolve(state.panes[0, 0], part=None)}
+    panes = {0: attrs.evolve(state.panes[0], part=None)}
     w._held = Held(attrs.evolve(state, panes=panes), ranking.copy())
     with pytest.raises(se.CorruptStateError, match="rows without labels that need none"):
         se.from_bytes(w.to_bytes())
