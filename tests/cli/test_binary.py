@@ -525,6 +525,7 @@ def test_binary_refuses_lists_of_labels_for_one_score(call, write):
         ("binary", [], 1),
         ("binary", [], 0),
         ("binary", ["--multilabel"], 0),
+        ("classification", [], 1),
         ("calibration", ["--y-score", "y_score"], 1),
     ],
 )

@@ -148,10 +148,8 @@ def _classes(options: Options, layout: fields.TaskColumns) -> Any:
     -------
     int, tuple of int, tuple of str, or "auto"
     """
-    if isinstance(options.classes, tuple):
-        return fields.listed_classes(options.classes)
-    if isinstance(options.classes, int):
-        return options.classes
+    if options.classes not in (None, "auto"):
+        return fields.score_classes(options, layout)
     if layout.multilabel:
         width = layout.width(layout.label)
         if width is None:
@@ -160,7 +158,7 @@ def _classes(options: Options, layout: fields.TaskColumns) -> Any:
         return width
     if not layout.of_scores:
         return "auto"
-    return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
+    return fields.score_classes(options, layout) or 2
 
 
 def _labels(options: Options, classes: Any, layout: fields.TaskColumns) -> dict[str, Any]:
