@@ -165,10 +165,8 @@ def _labels(options: Options, classes: Any, layout: fields.TaskColumns) -> dict[
     """Read the options that are labels."""
     integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     _check_positive(options, layout, classes, integers=integers)
-    return fields.given(
-        pos_label=fields.read_label(options, "pos_label", integers=integers),
-        ignore_label=fields.read_label(options, "ignore_label", integers=integers),
-    )
+    read = partial(fields.read_label, options, integers=integers)
+    return fields.given(pos_label=read("pos_label"), ignore_label=read("ignore_label"))
 
 
 def _check_positive(
