@@ -16,7 +16,7 @@ from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 from streameval.monitoring.series import AlertState
-from streameval.render.blocks import PanePoint
+from streameval.render.blocks import PanePoint, numbers_of
 from streameval.render.markup import (
     DASH,
     Html,
@@ -33,7 +33,7 @@ from streameval.render.markup import (
     terms,
     whole_page,
 )
-from streameval.render.sparklines import Strip, gauge, numbers_of, sparkline
+from streameval.render.sparklines import Strip, gauge, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled
 from streameval.render.text import plural

@@ -42,8 +42,8 @@ from streameval.monitoring.status import (
     Weights,
     time_number,
 )
+from streameval.render.blocks import numbers_of
 from streameval.render.markup import moment, share
-from streameval.render.sparklines import numbers_of
 from streameval.render.text import clock_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result

@@ -6,6 +6,7 @@ type side by side: their pictures have equal titles.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -230,6 +231,16 @@ class PanePoint(NamedTuple):
     is_open: bool = False
 
 
+def numbers_of(readings: Sequence[Reading]) -> Floats:
+    """Return five rows: the values, the ends of their certified, and of their sampling intervals.
+
+    NaN is no number and no interval.
+    """
+    nothing = (math.nan, math.nan)
+    rows = [(one.value, *one.certified, *(one.sampling or nothing)) for one in readings]
+    return np.array(rows, dtype=np.float64).reshape(-1, 5).T
+
+
 class TimeLine(NamedTuple):
     """A metric over time, of all rows or of a slice.
 
@@ -251,31 +262,21 @@ class TimeLine(NamedTuple):
         return np.array(starts), np.array(ends)
 
     @property
-    def middles(self) -> Array:
-        """The middle of each pane."""
-        starts, ends = self.edges
-        middles: Array = starts + (ends - starts) // 2
-        return middles
+    def numbers(self) -> Floats:
+        """The rows of `numbers_of`."""
+        return numbers_of([one.reading for one in self.panes])
 
-    @property
-    def values(self) -> Floats:
-        """The value in each pane."""
-        return np.array([float(one.reading.value) for one in self.panes])
-
-    @property
-    def certified(self) -> tuple[Floats, Floats]:
-        """The ends of the certified intervals; for an exact number, both are the number."""
-        return _ends([one.reading.certified for one in self.panes])
-
-    @property
-    def sampling(self) -> tuple[Floats, Floats]:
-        """The ends of the sampling intervals; NaN where there is none."""
-        return _ends([one.reading.sampling or (np.nan, np.nan) for one in self.panes])
-
-
-def _ends(pairs: Sequence[Interval]) -> tuple[Floats, Floats]:
-    ends = np.array(pairs, dtype=np.float64).reshape(-1, 2)
-    return ends[:, 0], ends[:, 1]
+    def marks(self, level: float) -> list[ChartMark]:
+        """Draw the line, its certified intervals as a band, and its sampling intervals."""
+        (starts, ends), (values, *certified, bottom, top) = self.edges, self.numbers
+        middles = starts + (ends - starts) / 2
+        marks = [ChartMark("series", middles, values, self.name)]
+        if np.any(certified[0] < certified[1]):
+            marks.append(ChartMark("between", middles, np.array(certified), "exact value within"))
+        if not np.isnan(bottom).all():
+            ends = np.array([bottom, top])
+            marks.append(ChartMark("whiskers", middles, ends, chance_title(level)))
+        return marks
 
 
 class OverTime(NamedTuple):

@@ -89,21 +89,21 @@ def nice_axis(low: float, high: float, label: str = "") -> Axis:
 
 
 def time_axis(start: Time, end: Time, limit: int = 8) -> Axis:
-    """Count the seconds of a span, with ticks at up to `limit` moments: dates, or times of day.
+    """Count microseconds since 1970, with ticks at up to `limit` moments: dates, or times of day.
 
     >>> axis = time_axis(np.datetime64("2026-01-30", "us"), np.datetime64("2026-02-02", "us"))
     >>> axis.texts, axis.label
     (('30 Jan', '12:00', '31 Jan', '12:00', '1 Feb', '12:00', '2 Feb'), '2026, UTC')
     """
     moments, unit = _moments(start, end, limit)
-    ticks = [float((moment - start) / np.timedelta64(1, "s")) for moment in moments]
+    low, high, *ticks = np.array([start, end, *moments], dtype="M8[us]").astype(np.float64).tolist()
     texts = tuple(_moment_text(_date_of(moment), unit) for moment in moments)
     first, last = _date_of(start), _date_of(end)
     label = f"{' to '.join(map(str, dict.fromkeys([first.year, last.year])))}, UTC"
     if not any(text[-1].isalpha() for text in texts) and unit != "Y":
         label = f"{_day_text(first)} {label}"
     iso = tuple(f"{moment.astype('M8[s]')}Z" for moment in moments)
-    return Axis(0.0, float((end - start) / np.timedelta64(1, "s")), tuple(ticks), label, texts, iso)
+    return Axis(low, high, tuple(ticks), label, texts, iso)
 
 
 def _moments(start: Time, end: Time, limit: int) -> tuple[list[Time], str]:
@@ -167,10 +167,12 @@ Kind = Literal[
     "dashed",
     "span",
     "band",
+    "between",
     "whiskers",
     "upright",
     "line",
     "points",
+    "series",
 ]
 """From the lowest to the highest."""
 
@@ -181,12 +183,13 @@ class ChartMark(NamedTuple):
     Parameters
     ----------
     kind : str
-        Lines go through points, and "points" have dots besides. A "dashed" line is of no result.
-        A "band" is a polygon; a "span" and an "upright" are as high as the picture. "bars" stand
+        Lines go through points; "points" and "series", of many, have dots besides. A "dashed" line
+        is of no result. A "band" is a polygon, and "between" one of two lines; a "span" and an
+        "upright" are as high as the picture. "bars" stand
         between edges, "others" beside them, and "shares" behind all. "counts" are texts, and
         "whiskers" are vertical.
     x, y : arrays
-        The points; edges and heights of bars. Those of whiskers are two rows: from, to.
+        The points; edges and heights of bars. "between" and whiskers have two rows: from, to.
     name : str
         In a legend; empty for none.
     beside : str
@@ -272,7 +275,9 @@ def shared_marks(charts: Sequence[Chart | None]) -> list[tuple[int, ChartMark]]:
         if (is_shared and one is dashed[0] if one.kind == "dashed" else not one.is_alone)
         or len(charts) == 1
     ]
-    return sorted(kept, key=lambda pair: _LAYERS.index(pair[1].kind))
+    return sorted(kept, key=lambda pair: layer(pair[1]))
 
 
-_LAYERS: tuple[str, ...] = get_args(Kind)
+def layer(mark: ChartMark) -> int:
+    """Say how many kinds of marks are below one."""
+    return get_args(Kind).index(mark.kind)

@@ -20,11 +20,10 @@ from streameval.render.blocks import (
     OverTime,
     Reliability,
     Several,
-    TimeLine,
 )
 from streameval.render.charts import Chart, ChartMark
 from streameval.render.markup import in_sentence
-from streameval.render.text import chance_title, shorten
+from streameval.render.text import shorten
 
 if TYPE_CHECKING:
     from matplotlib import figure
@@ -158,8 +157,9 @@ def _paint(axes: Axes, mark: ChartMark, colour: Any, name: str, *, is_filled: bo
     match mark.kind:
         case "line":
             return axes.plot(x, y, label=label)[0].get_color()
-        case "points":
-            return axes.plot(x, y, marker="o", label=label)[0].get_color()
+        case "points" | "series":
+            size = 3 if mark.kind == "series" else None
+            return axes.plot(x, y, marker="o", markersize=size, label=label)[0].get_color()
         case "bars" | "others":
             steps = axes.stairs(y, x, fill=is_filled, alpha=0.6 if is_filled else 1.0, label=label)
             return steps.get_facecolor() if is_filled else steps.get_edgecolor()
@@ -176,10 +176,12 @@ def _paint(axes: Axes, mark: ChartMark, colour: Any, name: str, *, is_filled: bo
             axes.axvline(x[0], linestyle="--", color=colour, alpha=1.0, label=label)
         case "span":
             axes.axvspan(*x, alpha=0.2, linewidth=0, color=colour, label=label)
+        case "between":
+            axes.fill_between(x, *y, alpha=0.3, linewidth=0, color=colour, label=label)
         case "band":
             axes.fill(x, y, alpha=0.3, linewidth=0, color=colour, label=label)
         case _:
-            axes.vlines(x, *y, color=colour, linewidth=1, label=name)
+            axes.vlines(x, *y, color=colour, linewidth=1, alpha=0.6, label=name)
     return colour
 
 
@@ -265,12 +267,13 @@ def over_time(figure: figure.Figure, block: OverTime, level: float) -> None:
 
 def _over_time(block: OverTime, request: PlotRequest) -> Axes:
     """Draw lines over time on some axes; the first has intervals."""
-    axes, metric = axes_on(request.ax), block.metric
+    axes, metric, colour = axes_on(request.ax), block.metric, None
     first, *others = block.lines
-    (drawn,) = axes.plot(first.middles, first.values, marker="o", markersize=3, label=first.name)
-    _add_intervals(axes, first, drawn.get_color(), request.level)
+    for mark in first.marks(request.level):
+        colour = _paint(axes, mark, colour, mark.name, is_filled=False)
     for line in others[: MAX_DRAWN - 1]:
-        axes.plot(line.middles, line.values, marker="o", markersize=2, linewidth=1, label=line.name)
+        _paint(axes, line.marks(0.0)[0], None, line.name, is_filled=False)
+        axes.lines[-1].set(markersize=2, linewidth=1)
     axes.set(ylabel=metric, title=f"{metric} over time")
     if first.panes and not isinstance(first.panes[0].start, int):
         from matplotlib import dates  # noqa: PLC0415
@@ -283,24 +286,6 @@ def _over_time(block: OverTime, request: PlotRequest) -> Axes:
     elif len(axes.get_legend_handles_labels()[0]) > 1:
         axes.legend()
     return axes
-
-
-def _add_intervals(ax: Axes, line: TimeLine, colour: Any, level: float) -> None:
-    low, high = line.certified
-    if np.any(low < high):
-        ax.fill_between(
-            line.middles,
-            low,
-            high,
-            alpha=0.3,
-            color=colour,
-            linewidth=0,
-            label="exact value within",
-        )
-    bottom, top = line.sampling
-    if level and not np.isnan(bottom).all():
-        title = chance_title(level)
-        ax.vlines(line.middles, bottom, top, color=colour, linewidth=1, alpha=0.6, label=title)
 
 
 _PAINTERS: dict[type[Any], Callable[[Any, PlotRequest], Axes]] = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -11,7 +10,6 @@ import attrs
 import numpy as np
 
 from streameval.exact.array_types import Array, Floats
-from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.svg import hatch
 
@@ -51,16 +49,6 @@ class Strip:
         if n_mature < len(starts):
             hatched = hatch(left[n_mature], 0, right[-1] - left[n_mature], _HEIGHT)
         return cls(middles, hatched)
-
-
-def numbers_of(readings: Sequence[Reading]) -> Floats:
-    """Return five rows: the values, the ends of their certified, and of their sampling intervals.
-
-    NaN is no number and no interval.
-    """
-    nothing = (math.nan, math.nan)
-    rows = [(one.value, *one.certified, *(one.sampling or nothing)) for one in readings]
-    return np.array(rows, dtype=np.float64).reshape(-1, 5).T
 
 
 def sparkline(

@@ -32,6 +32,7 @@ MAX_ROWS = 24
 _CHARACTER = 8  # the width of a character at the larger font size on a phone
 _MAX_NAME = 22
 _MAX_POINTS = 800
+_FILLED = 0.35  # the radius of a dot of many, of the distance to the next
 _ROW, _STEP = 14, 13
 _HATCHING = "hatching"
 _HALF_LETTER = 4.6  # where letters are largest
@@ -102,6 +103,9 @@ class Frame:
     def drawn(self, mark: ChartMark, style: str) -> Html:
         """Draw a mark in the style of its state."""
         x, y, ends = mark.x, mark.y, [self.y.low, self.y.high]
+        if mark.kind in ("between", "whiskers", "series"):  # leave out what is undefined
+            kept = np.isfinite(np.atleast_2d(y)[0])
+            x, y = x[kept], y[..., kept]
         match mark.kind:
             case "shares":
                 parts = [self.stairs(y, x, "plain", filled=True)]
@@ -116,6 +120,11 @@ class Frame:
                 parts = [self.area(np.repeat(x, 2), [*ends, *ends[::-1]], style)]
             case "band":
                 parts = [self.area(*thinned(x, y, _MAX_POINTS), style)]
+            case "between":
+                parts = [self.area([*x, *x[::-1]], [*y[0], *y[1][::-1]], style)]
+            case "series":
+                radius = max(1.2, min(3.5, _FILLED * self.width / max(len(x), 1)))
+                parts = [self.line(x, y, style), self.dots(x, y, style, round(radius, 1))]
             case "whiskers":
                 parts = [self.uprights(x, y[0], y[1], f"whisker {style}")]
             case "upright":

@@ -9,9 +9,8 @@ import attrs
 import numpy as np
 
 from streameval.exact.array_types import Floats
-from streameval.metrics.table import Reading
 from streameval.render.blocks import PanePoint, TimeLine
-from streameval.render.charts import RATES, Axis, nice_axis, time_axis
+from streameval.render.charts import RATES, Axis, layer, nice_axis, time_axis
 from streameval.render.markup import Html, element, joined, label, percent
 from streameval.render.svg import Frame, picture
 from streameval.render.tables import dash_note, text_table
@@ -19,7 +18,6 @@ from streameval.render.text import chance_title, intervals, numbers, time_texts
 
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4
-_FILLED = 0.35  # the radius of a dot, of the distance to the next
 _LOOK = "s0"
 _MAX_LINES = 60
 _TICK = 60  # between two dates of an axis
@@ -69,12 +67,8 @@ def time_picture(
     """
     x, edges = _time_axis(panes, width)
     x = x if y is None else attrs.evolve(x, label="")
-    defined = [
-        (middle, pane.reading)
-        for middle, pane in zip(edges.mean(axis=1), panes, strict=True)
-        if math.isfinite(pane.reading.value)
-    ]
-    ends = [end for _, reading in defined for end in reading.ends]
+    defined = [pane.reading for pane in panes if math.isfinite(pane.reading.value)]
+    ends = [end for reading in defined for end in reading.ends]
     y = _value_axis(ends, metric) if y is None else y
     frame = Frame(x, y, width=width, height=height, bottom=46 if x.label else 28)
     opened = edges[[pane.is_open for pane in panes]]
@@ -86,7 +80,9 @@ def time_picture(
     kept += [frame.line([edges[at].mean()] * 2, [y.low, y.high], "limit fired") for at in fired]
     summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
     summary += f"; the last {len(opened)} are open" if len(opened) else ""
-    marks = [*_hatched(frame, opened), frame.grid(), *kept, *_marks(frame, defined)]
+    line = sorted(TimeLine(metric, panes).marks(0.0) if defined else [], key=layer)
+    marks = [*_hatched(frame, opened), frame.grid(), *kept]
+    marks += [frame.drawn(mark, _LOOK) for mark in line]
     return picture(frame, f"{metric} over time", summary, marks)
 
 
@@ -98,31 +94,13 @@ def _hatched(frame: Frame, opened: Floats) -> list[Html]:
     return [frame.hatched(opened.min(), opened.max())] if len(opened) else []
 
 
-def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]:
-    across = [middle for middle, _ in defined]
-    sampled = [(middle, *one.sampling) for middle, one in defined if one.sampling is not None]
-    at, bottom, top = np.array(sampled).reshape(-1, 3).T
-    whiskers = [frame.uprights(at, bottom, top, f"whisker {_LOOK}")] if sampled else []
-    band = []
-    if any(reading.is_open for _, reading in defined):
-        low, high = zip(*(reading.certified for _, reading in defined), strict=True)
-        band.append(frame.area([*across, *across[::-1]], [*low, *high[::-1]], _LOOK))
-    values = [float(reading.value) for _, reading in defined]
-    radius = max(1.2, min(3.5, _FILLED * frame.width / (len(values) or 1)))
-    dots = frame.dots(across, values, _LOOK, round(radius, 1))
-    line = [frame.line(across, values, _LOOK), dots] if values else []
-    return [*band, *whiskers, *line]
-
-
 def _time_axis(panes: Sequence[PanePoint], width: int) -> tuple[Axis, Floats]:
     """Choose the horizontal axis, and find the ends of the panes on it."""
-    first = panes[0].start
-    if isinstance(first, int):
-        steps = np.array([(pane.start, pane.end) for pane in panes], dtype=np.float64)
-        return nice_axis(steps.min(), steps.max(), "Step"), steps
     edges = np.array([(pane.start, pane.end) for pane in panes])
-    seconds = (edges - first) / np.timedelta64(1, "s")
-    return time_axis(first, edges.max(), width // _TICK), seconds
+    first, last = edges.min(), edges.max()
+    is_step = isinstance(panes[0].start, int)
+    axis = nice_axis(first, last, "Step") if is_step else time_axis(first, last, width // _TICK)
+    return axis, edges.astype(np.float64)
 
 
 def coverage_picture(panes: Sequence[PanePoint], width: int = 480, height: int = 100) -> Html:
@@ -167,7 +145,7 @@ def time_table(
     ]
     columns = [pair for pair in columns if any(pair[1])]
     columns += [
-        (line.name, numbers([float(value) for value in line.values[-_MAX_LINES:]], _DECIMALS))
+        (line.name, numbers([float(value) for value in line.numbers[0, -_MAX_LINES:]], _DECIMALS))
         for line in slices
     ]
     every = readings + [pane.reading for line in slices for pane in line.panes[-_MAX_LINES:]]

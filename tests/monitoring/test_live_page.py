@@ -34,8 +34,9 @@ from streameval.monitoring.metric_rules import read_defined
 from streameval.monitoring.series import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
+from streameval.render.blocks import numbers_of
 from streameval.render.markup import DASH
-from streameval.render.sparklines import Strip, numbers_of, sparkline
+from streameval.render.sparklines import Strip, sparkline
 from streameval.results.names import parse_metric
 
 RULE = "accuracy < 0.8"
