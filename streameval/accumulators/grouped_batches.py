@@ -64,9 +64,9 @@ class Batch:
         return cls(table, columns, inner)
 
     def _length(self, name: str) -> int:
-        """Count the rows; a list of text labels with gaps is no array yet."""
+        """Count the rows; a list with gaps and a column of Arrow are no arrays yet."""
         column = self.columns[name]
-        if isinstance(column, (list, tuple)):
+        if isinstance(column, (list, tuple)) or hasattr(column, "to_pylist"):
             return len(column)
         shape = getattr(column, "shape", None)
         if shape is None:
@@ -155,8 +155,9 @@ def _missing(value: Any, name: str) -> Array | None:
     """Return which items of a vector are missing; None if none can be."""
     if value is None or are_texts(value):
         return None
-    array = value if isinstance(value, np.ndarray) else _listed(value, name)
-    if array.dtype.kind == "f" and array.ndim == 1:
+    is_column = isinstance(value, np.ndarray) or hasattr(value, "to_numpy")
+    array = np.asarray(value) if is_column else _listed(value, name)
+    if array.dtype.kind in "fM" and array.ndim == 1:  # gaps among numbers, or a column of gaps
         return np.asarray(np.isnan(array))
     if array.dtype.kind != "O" or array.ndim != 1:
         return None

@@ -249,7 +249,9 @@ def test_rows_without_a_label_count_as_rows_alone() -> None:
     [
         lambda labels: np.array([1.0, np.nan, 0.0]),
         lambda labels: pd.Series([1, None, 0], dtype="Int64"),
+        pl.Series,
         pa.array,
+        lambda labels: pa.chunked_array([labels]),
         tuple,
     ],
 )
@@ -276,6 +278,15 @@ def test_labels_that_are_text_may_be_missing(form: Any) -> None:
     w = se.Windowed(se.ConfusionAccumulator("auto"), pane=10)
     w.update({"y_true": form(["ham", None]), "y_pred": ["ham", "ham"], "time": [1, 2]})
     assert (w.n, w.n_rows()) == (1, 2)
+
+
+@each("type_of", [pa.null(), pa.bool_(), pa.int64(), pa.string(), pa.timestamp("us")])
+def test_labels_may_all_be_missing_in_a_column_of_any_type(type_of: Any) -> None:
+    labels = pa.nulls(2, type_of)
+    for column in (labels, pa.chunked_array([labels]), pl.Series(labels), labels.to_pandas()):
+        w = se.Windowed(se.ConfusionAccumulator(), pane=10)
+        w.update({"y_true": column, "y_pred": [0, 1], "time": [1, 2]})
+        assert (w.n, w.n_rows()) == (0, 2)
 
 
 def test_rows_without_a_label_take_no_slice() -> None:
