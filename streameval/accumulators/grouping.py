@@ -248,7 +248,7 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _split(self, state: Any, held: Held, rows: Any) -> Any:  # noqa: ARG002 - panes need it
         """Count rows, and the pending rows without a label, into their groups."""
-        owners = np.zeros(rows.size, dtype=np.int64)
+        owners = np.zeros(rows.size, dtype=np.uint8)
         return state.joined([state, count_flat(state.inner, rows, owners, 1)])
 
     def reset(self) -> Self:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Self, final
+from typing import Self, final
 
 import attrs
 import numpy as np
@@ -233,15 +233,8 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
         n_groups : int
             How many groups there are.
         """
-        row, curve, n_rows = _ordered_rows(rows, groups, n_groups)
-        levels, n_cells, cells = counted_tables(
-            rows.scores[curve, row],
-            rows.positive[curve, row],
-            None if rows.weights is None else rows.weights[row],
-            n_rows,
-            rows.scale,
-            config.budget,
-        )
+        ordered = _ordered_rows(rows, groups, n_groups)
+        levels, n_cells, cells = counted_tables(*ordered, rows.scale, config.budget)
         n = FixedPoint(np.bincount(groups, minlength=n_groups))
         if rows.weights is not None:
             n = rows.weights.scatter(groups, n_groups)
@@ -289,19 +282,21 @@ class ScoreTables(BudgetedState, StackableState, SummableState):
         require(are_same(rows, n), "positives of a row")
 
 
-def _ordered_rows(rows: ScoredRows, groups: Ints, n_groups: int) -> tuple[Any, Any, Ints]:
-    """Sort rows by group and curve; return the rows, their curves, and how many each table has."""
-    n_curves = len(rows.scores)
-    n_tables = n_groups * n_curves
-    if n_curves == 1 and not rows.has_gaps:
-        return order_in_groups(groups, n_groups), 0, np.bincount(groups, minlength=n_groups)
-    tables = (groups * n_curves + np.arange(n_curves)[:, None]).ravel()
+def _ordered_rows(
+    rows: ScoredRows, groups: Ints, n_groups: int
+) -> tuple[Scores, Mask, FixedPoint | None, Ints]:
+    """Sort the scores by group and curve; return what `counted_tables` takes of them."""
+    n_curves, n_rows = rows.scores.shape
+    scores, tables, n_tables = rows.scores.ravel(), groups, n_groups * n_curves
+    if n_curves > 1:
+        tables = (groups * n_curves + np.arange(n_curves)[:, None]).ravel()
     order = order_in_groups(tables, n_tables)
-    row, curve = order % len(groups), order // len(groups)
     if rows.has_gaps:
-        is_known = ~np.isnan(rows.scores[curve, row])
-        row, curve = row[is_known], curve[is_known]
-    return row, curve, np.bincount(groups[row] * n_curves + curve, minlength=n_tables)
+        order = order[~np.isnan(scores[order])]
+        tables = tables[order]
+    weights = None if rows.weights is None else rows.weights[order % n_rows]
+    sizes = np.bincount(tables, minlength=n_tables)
+    return scores[order], rows.positive.ravel()[order], weights, sizes
 
 
 def _without_pairs(
