@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import attrs
@@ -224,17 +225,17 @@ def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metr
     )
 
 
+def outcome(counts: LabelCounts, name: str) -> Any:
+    """Read an outcome of the positive class of two, else of each class."""
+    every = getattr(counts.outcomes, name).to_numbers()
+    return every[counts.config.positive_position].item() if _is_binary(counts) else every
+
+
 def _outcome(name: str, what: str) -> Metric:
     """Make the row of one of the four outcomes of binary decisions."""
-
-    def value(counts: LabelCounts) -> int | float:
-        every = getattr(counts.outcomes, name).to_numbers()
-        number: int | float = every[counts.config.positive_position].item()
-        return number
-
     of = "negatives" if name in ("fn", "tn") else "positives"
     text = f"{what} {of} of the positive class of two, else an array of shape (K,)."
-    return count_row(name, "", text, value=value, listed=_is_binary)
+    return count_row(name, "", text, value=partial(outcome, name=name), listed=_is_binary)
 
 
 TABLE = Table(

@@ -141,31 +141,6 @@ class Calibration(CalibrationMembers, SumsResult):
         """
         return metrics.ece(self._state.prediction, self._state.hits, self._state.n)
 
-    @property
-    def pcopc(self) -> PerClass:
-        """Sum of predictions / sum of labels (predicted click over click), at least 0.
-
-        If it is 1, the model is unbiased; above 1, it predicts too much. nan without a positive.
-        """
-        return self._of_classes(
-            [
-                metrics.pcopc(prediction, label)
-                for prediction, label in zip(*self._totals(), strict=True)
-            ]
-        )
-
-    @property
-    def mean_prediction(self) -> PerClass:
-        """The mean probability, in [0, 1]."""
-        predictions, _ = self._totals()
-        return self._of_classes([mean(prediction, self._state.n) for prediction in predictions])
-
-    @property
-    def mean_label(self) -> PerClass:
-        """The share of positives, or of each class in the truth, in [0, 1]."""
-        _, labels = self._totals()
-        return self._of_classes([mean(label, self._state.n) for label in labels])
-
     def reliability_curve(self) -> ReliabilityCurve:
         """Compare predictions with labels, bin by bin.
 
@@ -279,7 +254,9 @@ class Calibration(CalibrationMembers, SumsResult):
         labels = [state.class_weight[k] for k in range(len(self.labels))]
         return list(state.class_prediction), labels
 
-    def _of_classes(self, values: list[float]) -> PerClass:
+    def _of_classes(self, function: Callable[..., float]) -> PerClass:
+        """Compute a number of both totals, for the positive class or for each class."""
+        values = [function(*pair) for pair in zip(*self._totals(), strict=True)]
         return np.array(values) if self.labels else values[0]
 
 
@@ -399,6 +376,7 @@ Calibration.TABLE = Table(
     ),
     _of_one(
         "pcopc",
+        value=lambda one: one._of_classes(metrics.pcopc),
         limits=NOT_NEGATIVE,
         aliases=("copc", "predicted_over_observed"),
         heading="Predicted over observed",
@@ -410,12 +388,14 @@ Calibration.TABLE = Table(
     ),
     _of_one(
         "mean_prediction",
+        value=lambda one: one._of_classes(lambda total, _: mean(total, one._state.n)),
         heading="Mean prediction",
         help="The mean probability, in [0, 1].",
         formula=r"\frac1n \sum_i p_i",
     ),
     _of_one(
         "mean_label",
+        value=lambda one: one._of_classes(lambda _, total: mean(total, one._state.n)),
         heading="Share of positives",
         help="The share of positives, or of each class in the truth, in [0, 1].",
         formula=r"\frac1n \sum_i y_i",

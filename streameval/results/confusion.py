@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from streameval.errors import InvalidInputError
-from streameval.exact.array_types import Array, Floats, Ints
+from streameval.exact.array_types import Floats, Ints
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics import confusion_table as functions
 from streameval.metrics.bounded import Interval
@@ -172,29 +172,10 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         return matrix
 
     @property
-    def tp(self) -> ClassCounts:
-        """True positives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._source.outcomes.tp.to_numbers())
-
-    @property
-    def fp(self) -> ClassCounts:
-        """False positives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._source.outcomes.fp.to_numbers())
-
-    @property
-    def fn(self) -> ClassCounts:
-        """False negatives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._source.outcomes.fn.to_numbers())
-
-    @property
-    def tn(self) -> ClassCounts:
-        """True negatives of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._source.outcomes.tn.to_numbers())
-
-    @property
     def support(self) -> ClassCounts:
         """The weight of the positive class of two in the truth, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._source.outcomes.support.to_numbers())
+        support: ClassCounts = functions.outcome(self._source, "support")
+        return support
 
     @property
     def top_k_accuracy(self) -> float:
@@ -314,12 +295,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
     def _shown(self, level: float) -> dict[str, Reading]:
         readings = self.readings(level).items()
         return {name: reading for name, reading in readings if not reading.is_count}
-
-    def _positive_or_all(self, numbers: Array) -> ClassCounts:
-        if not self._is_binary:
-            return numbers
-        counts: ClassCounts = numbers[self._source.config.positive_position].item()
-        return counts
 
     def _of_class(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]

@@ -20,7 +20,7 @@ class RowMembers:
 
 CalibrationMembers = CatalogMembers = ClassCurvesMembers = ConfusionMembers = RowMembers
 CurveMembers = GroupedCurvesMembers = PairedResultMembers = PreferencesMembers = RowMembers
-RegressionMembers = RegressionOutputsMembers = SummaryMembers = RowMembers
+RankingMembers = RegressionMembers = RegressionOutputsMembers = SummaryMembers = RowMembers
 
 
 def rows_of_members(cls: type[Any]) -> list[Metric]:
@@ -31,7 +31,8 @@ def rows_of_members(cls: type[Any]) -> list[Metric]:
 def add_members(cls: type[Any]) -> None:
     """Make an attribute of each of these rows."""
     for row in rows_of_members(cls):
-        may_lack = row.measured or row.absent or "_attribute" in vars(cls)
+        is_looked_up = "_attribute" in vars(cls) and not row.is_count
+        may_lack = row.measured or row.absent or is_looked_up
         is_method = not (may_lack or row.averages) and row.needs_argument
         made = method_of(row) if is_method else RowMember(row, is_direct=not may_lack)
         setattr(cls, row.name, made)

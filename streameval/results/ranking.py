@@ -42,6 +42,7 @@ from streameval.render.plots import PlotRequest
 from streameval.render.text import chance_title, plural
 from streameval.results import findings
 from streameval.results.clusters import StandardErrors
+from streameval.results.members import RankingMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.result import Report, Result
@@ -122,7 +123,7 @@ class _Tally(Cached):
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Ranking(Result, Mapping[str, Bounded]):
+class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
     """Means of rank measures over queries, by name of the measure.
 
     Made by `RankingAccumulator.compute`. A measure is looked up by any of its names:
@@ -259,21 +260,6 @@ class Ranking(Result, Mapping[str, Bounded]):
         return len(self._config.means) + len(self._config.quantiles)
 
     @property
-    def map(self) -> Bounded:
-        """The mean average precision, in [0, 1]."""
-        return self._measure("map")
-
-    @property
-    def mrr(self) -> Bounded:
-        """The mean reciprocal rank of the first relevant document, in [0, 1]."""
-        return self._measure("mrr")
-
-    @property
-    def ndcg(self) -> Mapping[int | None, Bounded]:
-        """The mean normalized discounted cumulative gain, by cutoff; None if there is none."""
-        return self._by_cutoff("ndcg")
-
-    @property
     def precision(self) -> Mapping[int | None, Bounded]:
         """The mean precision, by cutoff."""
         return self._by_cutoff("p")
@@ -282,31 +268,6 @@ class Ranking(Result, Mapping[str, Bounded]):
     def recall(self) -> Mapping[int | None, Bounded]:
         """The mean recall, by cutoff."""
         return self._by_cutoff("r")
-
-    @property
-    def hit(self) -> Mapping[int | None, Bounded]:
-        """The share of queries with a relevant document, by cutoff."""
-        return self._by_cutoff("hit")
-
-    @property
-    def n_queries(self) -> int | float:
-        """The number of complete queries, without missing and open ones."""
-        return self._state.n.to_number()
-
-    @property
-    def n_empty(self) -> int | float:
-        """The number of these in which nothing is relevant at `relevance_level`."""
-        return self._state.nothing.to_number()
-
-    @property
-    def n_missing(self) -> int | float:
-        """The number of judged queries that are absent from the run."""
-        return self._state.missing.to_number()
-
-    @property
-    def n_open(self) -> int:
-        """The number of open queries, which do not count yet."""
-        return len(self._state.ids)
 
     @property
     def exact(self) -> bool:
@@ -650,13 +611,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         return [name for name in super().__dir__() if name not in MEASURES or hasattr(self, name)]
 
     def _attribute(self, name: str) -> Any:
-        """Look up a measure by name; those with a required cutoff are mappings by cutoff."""
-        row = MEASURES.get(name)
-        if row is not None and row.cutoff == "required":
+        """Look up a measure by name; those that have cutoffs as a rule are mappings by cutoff."""
+        if name == "ndcg" or MEASURES[name].cutoff == "required":
             return self._by_cutoff(name)
-        return self._measure(name)
-
-    def _measure(self, name: str) -> Bounded:
         if name not in self._config.means:
             raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
         return self[name]
@@ -812,24 +769,28 @@ Ranking.TABLE = Table(
         "n_queries",
         "Queries",
         "The number of complete queries, without missing and open ones.",
+        value=lambda ranking: ranking._state.n.to_number(),
     ),
     count_row(
         "n_empty",
         "With nothing relevant",
         "The number of these in which nothing is relevant at relevance_level.",
         is_rare=True,
+        value=lambda ranking: ranking._state.nothing.to_number(),
     ),
     count_row(
         "n_missing",
         "Judged but missing",
         "The number of judged queries that are absent from the run.",
         is_rare=True,
+        value=lambda ranking: ranking._state.missing.to_number(),
     ),
     count_row(
         "n_open",
         "Still open",
         "The number of open queries, which do not count yet.",
         is_rare=True,
+        value=lambda ranking: len(ranking._state.ids),
     ),
     Metric(
         name="quantile",
@@ -849,6 +810,8 @@ Ranking.TABLE = Table(
     *map(_of, MEASURES.values()),
     of_result=lambda one: one._own_rows,
 )
+
+add_members(Ranking)
 
 if Ranking.__doc__:  # pragma: no branch (Python may be told to leave docstrings out)
     _LIST = "\n    ".join(f"* ``{row.name}``: {row.help}" for row in MEASURES.values())

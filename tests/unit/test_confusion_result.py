@@ -371,3 +371,9 @@ def test_plot_names_the_extra_when_matplotlib_is_missing(monkeypatch: pytest.Mon
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(ImportError, match=r"streameval\[plot\]"):
         SMALL["binary"]().compute().plot()
+
+
+def test_outcomes_of_several_classes_have_the_value_of_their_attribute() -> None:
+    result = se.ConfusionAccumulator(3).update([0, 1, 2, 2], [0, 1, 1, 2]).compute()
+    for name in ("tp", "fp", "fn", "tn"):
+        assert result.value(name).tolist() == getattr(result, name).tolist()

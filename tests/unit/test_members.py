@@ -25,6 +25,7 @@ MADE: list[type[Any]] = [
     se.GroupedCurves,
     se.PairedResult,
     se.Preferences,
+    se.Ranking,
     se.Regression,
     se.RegressionOutputs,
     se.Summary,
@@ -32,8 +33,10 @@ MADE: list[type[Any]] = [
 
 HEAD = '''"""Generated from the rows of the tables of metrics by `tests/unit/test_members.py`."""
 
+from collections.abc import Mapping
 from typing import Any, Protocol
 
+from streameval.exact.array_types import Floats, Ints
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Metric
 from streameval.results.metric_values import ClassAverages, FAverages, MetricValue, OutputAverages
@@ -50,9 +53,10 @@ def stub() -> str:
 
 
 def class_of(cls: type[Any]) -> str:
-    rows = members.rows_of_members(cls)
+    rows = [row for row in members.rows_of_members(cls) if row.name.isidentifier()]
     body = "".join(member(cls, row) for row in rows) or "    ...\n"
-    options = "".join(options_of(cls, row) for row in rows if has_options(row))
+    called = [] if cls is se.Ranking else filter(has_options, rows)
+    options = "".join(options_of(cls, row) for row in called)
     return f"{options}\nclass {cls.__name__}Members(RowMembers):\n{body}"
 
 
@@ -70,7 +74,8 @@ def options_of(cls: type[Any], row: Metric) -> str:
 
 
 def member(cls: type[Any], row: Metric) -> str:
-    if row.arguments and not row.averages and not has_options(row):
+    is_property = cls is se.Ranking or row.averages or has_options(row)
+    if row.arguments and not is_property:
         head = f"    def {row.name}(self, {', '.join(parameters(row))}) -> {number(row)}:\n"
     else:
         head = f"    @property\n    def {row.name}(self) -> {kind(cls, row)}:\n"
@@ -88,6 +93,10 @@ def parameters(row: Metric) -> Iterator[str]:
 
 
 def number(row: Metric) -> str:
+    if "array of shape (K,)" in row.help:
+        return "int | float | Ints | Floats"
+    if row.by_class and not row.averages:
+        return "float | Floats"
     if row.is_count:
         return "int" if row.help.startswith(("The number of", "How many")) else "int | float"
     return "Bounded" if row.certified else "float"
@@ -96,6 +105,11 @@ def number(row: Metric) -> str:
 def kind(cls: type[Any], row: Metric) -> str:
     if cls is se.RegressionOutputs and not row.is_count:
         return "MetricValue[OutputAverages]"
+    if cls is se.Ranking and row.is_count:  # complete queries have weights
+        return "int" if row.name == "n_open" else "int | float"
+    if cls is se.Ranking:
+        has_cutoffs = row.name == "ndcg" or row.needs_argument
+        return "Mapping[int | None, Bounded]" if has_cutoffs else "Bounded"
     if has_options(row):
         return f"MetricValue[_{cls.__name__}_{row.name}]"
     if not row.averages:
