@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from streameval.runs.slices import Slices
 
 
-_DEFAULT_PROMISE = "1 per 30d"
-
-
 def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
     """Weigh the evidence against each requested limit; all limits share one promise.
 
@@ -39,8 +36,7 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
     InvalidInputError
         If a metric has no evidence that stays valid.
     """
-    limits, promise = reporting.limits, reporting.false_alarms
-    if not limits:
+    if not reporting.limits:
         refuse(reporting, ["false_alarms"], "needs --evidence")
         return ()
     from streameval.accumulators.evidence import evidence  # noqa: PLC0415 (rarely asked for)
@@ -48,15 +44,13 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
 
     if not isinstance(accumulator, Windowed):
         raise UsageError("--evidence needs panes of time, which eval counts with --time.")
+    options: dict[str, Any] = {"n_series": len(reporting.limits)}
+    if reporting.false_alarms is not None:
+        options["false_alarms"] = reporting.false_alarms
+    ends = {">=": "at_least", "<=": "at_most"}
     return tuple(
-        evidence(
-            accumulator,
-            str(limit.metric),
-            **{"at_least" if limit.bound.sign == ">=" else "at_most": limit.bound.number},
-            false_alarms=_DEFAULT_PROMISE if promise is None else promise,
-            n_series=len(limits),
-        )
-        for limit in limits
+        evidence(accumulator, str(one.metric), **options | {ends[one.bound.sign]: one.bound.number})
+        for one in reporting.limits
     )
 
 
