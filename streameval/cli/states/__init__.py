@@ -235,6 +235,14 @@ def load_held(path: str) -> Any:
         raise error.within(path) from None
 
 
+def panes_of(path: str, held: Any, option: str) -> Windowed:
+    """Return a state with panes of time, or say that an option needs them."""
+    if not isinstance(held, Windowed):
+        what = type(held).__name__
+        raise UsageError(f"{option} is for states with panes of time, and {path} holds a {what}.")
+    return held
+
+
 def numbers_of_monitor(path: str, held: Any) -> dict[str, Any]:
     """Return what a checkpoint holds besides its panes, as an entry of a JSON object."""
     if not isinstance(held, Windowed):

@@ -16,7 +16,7 @@ from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.gates import Worsening, decide
 from streameval.cli.options import Reporting
 from streameval.cli.outcome import laid_out
-from streameval.cli.states import computed, load_state
+from streameval.cli.states import computed, load_state, panes_of
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
@@ -409,7 +409,8 @@ def chosen_windows(
         return [(path, load_state(path)) for path in paths]
     if ends and len(ends) != len(paths):
         raise UsageError(f"--ends must name {len(paths)} times, one for each state.")
-    left, held = Counter(paths), {path: _panes(path) for path in dict.fromkeys(paths)}
+    left = Counter(paths)
+    held = {path: panes_of(path, load_state(path), "--window") for path in left}
     read = integer_or_text if isinstance(width, int) else _moment
     found = []
     for index, path in enumerate(paths):
@@ -424,16 +425,6 @@ def chosen_windows(
 def _moment(text: str) -> str | datetime:
     """Read a typed time; without an offset it is in UTC, like the edges shown."""
     return datetime.fromisoformat(text).replace(tzinfo=UTC) if is_naive(text) else text
-
-
-def _panes(path: str) -> Windowed:
-    accumulator = load_state(path)
-    if not isinstance(accumulator, Windowed):
-        type_name = type(accumulator).__name__
-        raise UsageError(
-            f"--window is for states with panes of time, and {path} holds a {type_name}."
-        )
-    return accumulator
 
 
 def _back(held: Windowed, width: str | int, number: int) -> Any:

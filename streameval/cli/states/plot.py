@@ -16,7 +16,7 @@ from streameval.accumulators.persistence import replace_file
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Reporting
-from streameval.cli.states import check_output, computed, load_state, saving
+from streameval.cli.states import check_output, computed, load_state, panes_of, saving
 from streameval.cli.states.show import titles
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.collection import Member
@@ -62,12 +62,13 @@ def plot(
     metric = next(iter(reporting.metrics), None)
     check_output(output, states)
     held = load_state(states[0])
+    if metric is not None or window is not None:
+        panes_of(states[0], held, "--metrics" if window is None else "--window")
     if isinstance(held, Windowed):
         _check_alone(states, kind, member)
         draw, subject = _over_time(held, metric, window, reporting.level)
         subject, size = f"{subject} of {states[0]}", ""
     else:
-        _check_timeless(states[0], type(held).__name__, metric, window)
         picture = _Curves.of(states, kind, member)
         draw, subject, size = picture.draw, str(picture), picture.size
     data, notes = _drawn(draw, Path(output).suffix.lower())
@@ -96,17 +97,6 @@ def _check_alone(states: Sequence[str], kind: str | None, member: str | None) ->
     if kind is not None or member is not None:
         option = "--kind" if member is None else "--member"
         raise UsageError(f"{option} cannot be used with a state with panes of time; see --metrics.")
-
-
-def _check_timeless(
-    path: str, type_name: str, metric: MetricName | None, window: str | int | None
-) -> None:
-    """Refuse options for metrics over time if a state has no panes."""
-    if metric is not None or window is not None:
-        option = "--metrics" if window is None else "--window"
-        raise UsageError(
-            f"{option} is for states with panes of time, and {path} holds a {type_name}."
-        )
 
 
 @attrs.frozen
