@@ -15,7 +15,7 @@ from streameval.cli.slices import Arrangement, arranged, judged, slice_entries, 
 from streameval.cli.terminal import CommandOutput, Drawn, Note, painter, width_of
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Sheet, markdown, reading_grid, sheet_text
-from streameval.render.text import json_line
+from streameval.render.text import json_line, json_time
 from streameval.results.collection import read_or_nan
 from streameval.results.names import MetricName
 from streameval.results.result import Result
@@ -60,12 +60,11 @@ def verdicts_of(found: Sequence[Evidence]) -> list[Note]:
 
 
 def _entry(one: Evidence) -> dict[str, Any]:
-    fired_at = one.fired_at
     return {
         "metric": one.metric,
         "limit": str(one.limit),
         **one.as_dict(),
-        "fired_at": fired_at if fired_at is None or isinstance(fired_at, int) else f"{fired_at}Z",
+        "fired_at": json_time(one.fired_at),
         "mean_panes": one.mean_panes,
         "n_series": one.n_series,
         "exact": one.exact,

@@ -14,7 +14,7 @@ from streameval.cli.slices import slice_entries
 from streameval.errors import InvalidInputError
 from streameval.monitoring.status import time_number
 from streameval.render.sheets import Sheet
-from streameval.render.text import duration, numbers, plural, time_texts
+from streameval.render.text import duration, json_time, numbers, plural, time_texts
 from streameval.results.collection import DECIMALS, read_or_nan
 from streameval.results.sliced import SlicedResult
 from streameval.results.windowed import PaneResult, WindowedResult
@@ -85,15 +85,11 @@ def window_entry(
     values: Sequence[Any] | None = None,
 ) -> dict[str, Any]:
     """Return the JSON object of a pane, with some of its slices or all."""
-    edges = {name: _json_time(getattr(pane, name)) for name in ("start", "end")}
+    edges = {name: json_time(getattr(pane, name)) for name in ("start", "end")}
     counts = {"rows": pane.n_rows, "labelled": pane.n_labelled}
     entry = {**edges, **counts, **describe(pane.result)}
     slices = slices_of(pane.slices, values)
     return entry if slices is None else entry | slice_entries(slices, describe)
-
-
-def _json_time(time: Any) -> int | str | None:
-    return time if time is None or isinstance(time, int) else f"{time}Z"
 
 
 _COUNTERS = {

@@ -207,6 +207,11 @@ def widths_of(texts: Iterable[str]) -> list[int]:
     return list(map(columns_of, texts))
 
 
+def json_time(time: Any) -> int | str | None:
+    """Write a moment in UTC; a number of steps, or None, is itself."""
+    return time if time is None or isinstance(time, int) else f"{time}Z"
+
+
 def json_line(entries: dict[str, Any]) -> str:
     """Write strict JSON; nan and infinities, which JSON lacks, become null."""
     return json.dumps(_strict(entries), allow_nan=False) + "\n"
