@@ -230,8 +230,8 @@ class Chart:
         In the order of a legend.
     own_title : str
         The title of a plot of one result.
-    spoken : str
-        A number, for readers who do not see the picture.
+    spoken : (str, float), optional
+        A number and its name, for readers who do not see the picture.
     said, cut : str
         What a page says below it, and if the vertical axis ends below a line.
     room : float
@@ -247,7 +247,7 @@ class Chart:
     y: Axis
     marks: Sequence[ChartMark]
     own_title: str = ""
-    spoken: str = ""
+    spoken: tuple[str, float] | None = None
     said: str = ""
     cut: str = ""
     room: float = 1.05

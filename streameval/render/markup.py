@@ -194,15 +194,6 @@ def share(value: float) -> str:
     return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
 
 
-def in_sentence(heading: str) -> str:
-    """Write a heading within a sentence.
-
-    >>> in_sentence("Recall"), in_sentence("a: ROC AUC")
-    ('recall', 'a: ROC AUC')
-    """
-    return " ".join(word if word.isupper() else word.lower() for word in heading.split(" "))
-
-
 def percent(level: float) -> str:
     """Write a probability as it was given."""
     return f"{100 * level:.6g}%"

@@ -26,13 +26,12 @@ from streameval.render.markup import (
     Html,
     count,
     element,
-    in_sentence,
     joined,
     label,
     number,
     short,
 )
-from streameval.render.svg import MAX_ROWS, dots, painted, style
+from streameval.render.svg import MAX_ROWS, NamedRows, dots, painted, style
 from streameval.render.tables import (
     MAX_BESIDE,
     MAX_CELLS,
@@ -43,7 +42,7 @@ from streameval.render.tables import (
     metric_table,
     rows_table,
 )
-from streameval.render.text import chance_title
+from streameval.render.text import chance_title, in_sentence
 
 Blocks = Sequence[Any]
 RowCells = list[Reading | None]
@@ -106,19 +105,22 @@ def overview(
     hidden = len(names) - MAX_LINES
     note = [element("p", f"and {count(hidden)} more", class_="note")] if hidden > 0 else []
     drawn = [column for column in columns if not column[1][0].is_count][:1]
-    dots = [_dots_by(what, names, *column, level) for column in drawn]
     look = "wide" if len(columns) > _MAX_NARROW else None
-    return _grid([_figure(f"By {what}", joined([table, *note]), look=look), *dots])
+    parts = [_figure(f"By {what}", joined([table, *note]), look=look)]
+    for title, cells in drawn:
+        rows = [(name, [cell]) for name, cell in zip(names, cells, strict=False)]
+        values = (f"{short(of)} {number(cell.value)}" for of, (cell,) in rows[:MAX_ROWS])
+        parts.append(_dotted(f"{title} by {what}", rows, level, ", ".join(values)))
+    return _grid(parts)
 
 
-def _dots_by(
-    what: str, names: Sequence[str], title: str, cells: Sequence[Reading], level: float
+def _dotted(
+    title: str, rows: NamedRows, level: float, spoken: str, said: str = "", name: str = ""
 ) -> Html:
-    rows = [(name, [cell]) for name, cell in zip(names, cells, strict=False)]
-    spoken = ", ".join(f"{short(name)} {number(cell.value)}" for name, (cell,) in rows[:MAX_ROWS])
-    said = f"With {chance_title(level)}s." if cells[0].sampling else ""
-    name = f"{title} by {what}"
-    return _figure(name, dots(rows, name, spoken), said)
+    """Draw rows of numbers, and explain the thin lines, if any."""
+    sampled = any(cell and cell.sampling for _, cells in rows for cell in cells)
+    thin = f"With {chance_title(level)}s." if sampled else ""
+    return _figure(title, dots(rows, name or title, spoken), f"{said} {thin}".strip())
 
 
 def legend(names: Sequence[object]) -> Html:
@@ -240,10 +242,8 @@ class _Section:
             return []
         name, cells = rows[0]
         spoken = self._summary(name, [math.nan if cell is None else cell.value for cell in cells])
-        first_rows = f"The first {MAX_ROWS}. " if len(rows) > MAX_ROWS else ""
-        said = f"{first_rows}{self._interval_note(rows)}".strip()
-        image = dots(rows, f"{blocks[0].title} of the measures", spoken)
-        return [_figure(blocks[0].title, image, said)]
+        said, title = f"The first {MAX_ROWS}." if len(rows) > MAX_ROWS else "", blocks[0].title
+        return [_dotted(title, rows, self.level, spoken, said, f"{title} of the measures")]
 
     def _class_dots(self, column: str, blocks: Sequence[ByClass], order: Sequence[Any]) -> Html:
         """Draw one number of the classes."""
@@ -252,13 +252,12 @@ class _Section:
             (of, [block.rows[of][index] if of in block.rows else None for block in blocks])
             for of in order
         ]
-        title, said = f"{column} of each class", self._interval_note(rows)
-        if len(rows) > MAX_ROWS:
-            which = f"with the lowest {in_sentence(blocks[0].drawn[0])}"
-            said = f"Of the {MAX_ROWS} of {count(len(rows))} classes {which}. {said}"
+        which = f"with the lowest {in_sentence(blocks[0].drawn[0])}"
+        lowest = f"Of the {MAX_ROWS} of {count(len(rows))} classes {which}."
+        said = lowest if len(rows) > MAX_ROWS else ""
         values = [cells[0].value for _, cells in rows if cells[0] is not None]
         spoken = ", ".join(number(value) for value in values[:MAX_ROWS])
-        return _figure(title, dots(rows, title, spoken), said.strip())
+        return _dotted(f"{column} of each class", rows, self.level, spoken, said)
 
     def _matrix(self, name: str, matrix: Matrix) -> list[Html]:
         """List the most confused pairs of many classes, and lay the matrix out."""
@@ -292,11 +291,6 @@ class _Section:
         first = zip(self.names[:MAX_DRAWN], values, strict=False)
         return "; ".join(f"{short(name, 40)}: {what} {number(value)}" for name, value in first)
 
-    def _interval_note(self, rows: Iterable[tuple[object, Iterable[Reading | None]]]) -> str:
-        """Explain the thin lines, if any."""
-        has_sampling = any(cell and cell.sampling for _, cells in rows for cell in cells)
-        return f"With {chance_title(self.level)}s." if has_sampling else ""
-
 
 def _pictured(
     names: Sequence[object],
@@ -311,8 +305,9 @@ def _pictured(
     is_cut = any(mark.y.max() > y.high for mark in marks if mark.kind == "line")
     parts = [said, first.said, *dict.fromkeys(mark.said for mark in marks), first.cut * is_cut]
     named = zip(names[:MAX_DRAWN], charts, strict=False)
-    spoken = [f"{short(name, 40)}: {one.spoken}" for name, one in named if one and one.spoken]
-    summary = "; ".join(spoken) or f"{y.label} over {in_sentence(x.label)}"
+    values = [(short(name, 40), *one.spoken) for name, one in named if one and one.spoken]
+    spoken = "; ".join(f"{name}: {what} {number(value)}" for name, what, value in values)
+    summary = spoken or f"{y.label} over {in_sentence(x.label)}"
     content = joined([above, painted(charts, summary)])
     return _figure(title or first.title, content, " ".join(filter(None, parts)))
 

@@ -22,8 +22,7 @@ from streameval.render.blocks import (
     Several,
 )
 from streameval.render.charts import Chart, ChartMark
-from streameval.render.markup import in_sentence
-from streameval.render.text import shorten
+from streameval.render.text import in_sentence, shorten
 
 if TYPE_CHECKING:
     from matplotlib import figure

@@ -109,6 +109,15 @@ def chance_title(level: float) -> str:
     return f"{100 * level:.6g}% interval"
 
 
+def in_sentence(heading: str) -> str:
+    """Write a heading within a sentence.
+
+    >>> in_sentence("Recall"), in_sentence("a: ROC AUC")
+    ('recall', 'a: ROC AUC')
+    """
+    return " ".join(word if word.isupper() else word.lower() for word in heading.split(" "))
+
+
 def plural(count: float, one: str, many: str = "") -> str:
     """Write a number of things.
 

@@ -13,7 +13,6 @@ from streameval.metrics.points import CellTable, Points
 from streameval.metrics.thresholds import outcome_at
 from streameval.render.blocks import Reliability
 from streameval.render.charts import Axis, Chart, ChartMark, Corner, Line, thinned
-from streameval.render.markup import number, percent
 from streameval.render.text import brief
 from streameval.states.bins import bin_indices
 
@@ -135,8 +134,8 @@ def line_chart(table: CellTable, kind: str, area: float) -> Chart:
         Axis(0.0, 1.0, label=shown.across, **ticks),
         Axis(0.0, highest if highest < _LOW else 1.0, label=shown.up, **ticks),
         marks,
-        spoken=f"{shown.area} {number(area)}",
-        cut=f"Higher values at a recall below {percent(_LEFT)} are cut off.",
+        spoken=(shown.area, area),
+        cut=f"Higher values at a recall below {_LEFT:.0%} are cut off.",
         room=1.02,
         legend="lower right" if kind == "roc" else beside,
     )

@@ -16,7 +16,6 @@ from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confiden
 from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
 from streameval.render.blocks import ByClass
 from streameval.render.charts import Axis, Chart, ChartMark
-from streameval.render.markup import number
 from streameval.render.plots import PlotRequest
 from streameval.render.text import plural
 from streameval.results import findings
@@ -181,7 +180,7 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
             Axis(0.0, min(float(shares.max()), 1.0), label=_SHARES[weight]),
             marks,
             f"{len(areas):,} groups",
-            spoken=f"mean {number(mean)}",
+            spoken=("mean", mean),
             said="Of the groups of both classes, in bins of 0.05.",
         )
 
