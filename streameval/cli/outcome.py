@@ -47,11 +47,12 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
     options: dict[str, Any] = {"n_series": len(reporting.limits)}
     if reporting.false_alarms is not None:
         options["false_alarms"] = reporting.false_alarms
-    ends = {">=": "at_least", "<=": "at_most"}
-    return tuple(
-        evidence(accumulator, str(one.metric), **options | {ends[one.bound.sign]: one.bound.number})
-        for one in reporting.limits
-    )
+    found = []
+    for one in reporting.limits:
+        options["at_least"] = one.bound.number if one.bound.sign == ">=" else None
+        options["at_most"] = one.bound.number if one.bound.sign == "<=" else None
+        found.append(evidence(accumulator, str(one.metric), **options))
+    return tuple(found)
 
 
 def verdicts_of(found: Sequence[Evidence]) -> list[Note]:
