@@ -250,7 +250,7 @@ def _lowest(heading: str, block: ByClass, level: float) -> list[str]:
     column = list(block.columns).index(heading)
     defined = {of: row for of, row in block.rows.items() if not math.isnan(row[column].value)}
     held = {of: row for of, row in defined.items() if block.weights is None or block.weights[of]}
-    if not held:
+    if len({float(row[column].value) for row in held.values()}) < _TWO:  # none is the lowest
         return []
     worst: Any = min(held, key=lambda of: held[of][column].value)
     of, on = "", ""

@@ -127,6 +127,12 @@ def test_rankings_whose_queries_are_not_kept_say_how_to_compare_them() -> None:
     assert how in lead(*runs)[0]
 
 
+def test_no_class_is_the_lowest_of_equal_ones() -> None:
+    labels = list("abcabc")
+    (said,) = lead(se.ConfusionAccumulator(["a", "b", "c"]).update(labels, labels))
+    assert "Lowest" not in said
+
+
 @each(("confusions", "said"), [("count", "a predicted as b, 2"), ("rate", "b predicted as a, 1")])
 def test_most_confused_pair_is_named_by_count_or_rate(confusions: Any, said: str) -> None:
     state = se.ConfusionAccumulator(["a", "b"]).update(list("aaaaab"), list("aaabba"))
