@@ -9,7 +9,7 @@ from typing import Any, Literal
 import attrs
 import numpy as np
 
-from streameval.errors import InvalidInputError, require
+from streameval.errors import require
 from streameval.exact.array_types import Array, Ints, Mask
 from streameval.monitoring.pending_runs import (
     MAX_TIME,
@@ -21,23 +21,10 @@ from streameval.monitoring.pending_runs import (
     encode,
     select,
 )
-from streameval.monitoring.watermarks import NO_TIME, LogTime
+from streameval.monitoring.watermarks import Partition, Partitions
 
 _MAX_CHUNKS = 16  # small ones of one partition, before they become one
 _SMALL = 2**16  # rows; larger chunks are not written again
-
-
-@attrs.define
-class _PartitionTime:
-    """Event time of a partition: how far it has come, and the start of its watermark."""
-
-    log: LogTime
-    floor: int | None = None
-
-    def watermark(self, out_of_order: int) -> int | None:
-        """Return the arrival time that no later row will precede; None before the first row."""
-        reached = [] if self.log.time is None else [self.log.time - out_of_order]
-        return max(reached + ([] if self.floor is None else [self.floor]), default=None)
 
 
 @attrs.define(eq=False)
@@ -58,63 +45,38 @@ class _Chunk:
 
 
 class Arrivals:
-    """The partitions of one side: their watermarks, and rows that are not released yet.
+    """The rows of one side that are not released yet.
 
     Parameters
     ----------
     layout : mapping from str to dtype
         The columns of a row.
-    out_of_order : int
-        How much older a row may be than the time that its partition has reached.
+    partitions : Partitions
+        Their partitions.
     blobs : BlobLog
         Where blobs go.
-    max_step : int, optional
-        By how much a row can always move its partition; see `LogTime`.
     """
 
-    def __init__(
-        self, layout: ColumnTypes, out_of_order: int, blobs: BlobLog, max_step: int | None = None
-    ) -> None:
+    def __init__(self, layout: ColumnTypes, partitions: Partitions, blobs: BlobLog) -> None:
         self._layout = layout
-        self._out_of_order = out_of_order
+        self.partitions = partitions
         self._blobs = blobs
-        self._max_step = max_step
-        self._live: dict[str, _PartitionTime] = {}
         self._chunks: list[_Chunk] = []
-        self._newest_finished: int | None = None
-        self.reached: int | None = None
         self.n_pending = 0
-
-    @property
-    def watermark(self) -> int | None:
-        """The arrival time that no later row will precede; None until every partition has rows."""
-        bound = self._bound()
-        return None if bound is None else bound[0]
-
-    def declare(self, partition: str) -> None:
-        """Register a partition before its first row, so that the others wait for it."""
-        if partition not in self._live:
-            self._live[partition] = _PartitionTime(LogTime(self._max_step), self.reached)
-
-    def finish(self, partition: str) -> None:
-        """Release a partition that will have no more rows."""
-        gone = self._live.pop(partition, None)
-        if gone is None:
-            raise InvalidInputError(f"is unknown: {partition!r}", argument="partition")
-        known = [
-            time for time in (gone.log.time, gone.floor, self._newest_finished) if time is not None
-        ]
-        self._newest_finished = max(known, default=None)
 
     def put(
         self, partition: str, times: Ints, columns: ArrayColumns, is_own: Mask | None = None
-    ) -> None:
-        """Add rows of a partition in its order; rows of other shards only move the watermark."""
-        self.declare(partition)
-        if not len(times):
-            return
-        one = self._live[partition]
-        arrived = self._arrival_times(one, times)
+    ) -> Ints:
+        """Add rows of a partition in its order; rows of other shards only move the watermark.
+
+        Returns
+        -------
+        array of int64, shape (n,)
+            The watermark of the partition just before each row.
+        """
+        marks = self.partitions.observe(partition, times)
+        floor = self.partitions.found[partition].floor
+        arrived = np.maximum(times, marks if floor is None else np.maximum(marks, floor))
         order = np.argsort(arrived, kind="stable")  # copies: the caller may use its arrays again
         if is_own is not None:
             order = order[is_own[order]]
@@ -122,13 +84,14 @@ class Arrivals:
             rows = select({**columns, "time": arrived}, order)
             self._chunks.append(_Chunk(partition, rows))
             self.n_pending += len(order)
+        return marks
 
     def release(self) -> ArrayColumns | None:
         """Remove and return, in order, the rows that no later row can precede."""
-        bound = self._bound()
+        bound = self.partitions.bound
         if bound is None:
             return None
-        self.reached = bound[0]
+        self.partitions.reached = bound[0]
         parts = []
         for chunk in self._chunks:
             is_with_ties = bound[1] is None or chunk.partition <= bound[1]
@@ -165,13 +128,14 @@ class Arrivals:
 
     def to_json(self) -> dict[str, Any]:
         """Return the state except for the blobs."""
+        known = self.partitions
         return {
             "partitions": {
                 name: [one.log.time, one.floor, one.log.to_json()]
-                for name, one in self._live.items()
+                for name, one in known.found.items()
             },
-            "newest_finished": self._newest_finished,
-            "reached": self.reached,
+            "newest_finished": known.newest_finished,
+            "reached": known.reached,
             "chunks": [[chunk.id, chunk.partition, chunk.start] for chunk in self._chunks],
         }
 
@@ -184,10 +148,10 @@ class Arrivals:
             and isinstance(state["chunks"], list),
             "a side of the join has other fields",
         )
-        self._newest_finished = _time_or_none(state["newest_finished"])
-        self.reached = _time_or_none(state["reached"])
+        self.partitions.newest_finished = _time_or_none(state["newest_finished"])
+        self.partitions.reached = _time_or_none(state["reached"])
         for name, fields in state["partitions"].items():
-            self._live[name] = self._restored(fields)
+            self.partitions.found[name] = self._restored(fields)
         for item in state["chunks"]:
             require(isinstance(item, list) and len(item) == 3, "a chunk has other fields")
             number, partition, start = item
@@ -205,31 +169,13 @@ class Arrivals:
             self.n_pending += len(times) - start
             yield number
 
-    def _restored(self, fields: Any) -> _PartitionTime:
+    def _restored(self, fields: Any) -> Partition:
         """Restore a partition; earlier releases stored only its newest row and the floor."""
         require(isinstance(fields, list) and len(fields) in (2, 3), "a partition has other fields")
         time, floor = map(_time_or_none, fields[:2])
         recent = fields[2] if len(fields) > 2 else []
         require(isinstance(recent, list), "the last rows of a partition are not a list")
-        return _PartitionTime(LogTime(self._max_step, time, list(map(read_time, recent))), floor)
-
-    def _arrival_times(self, one: _PartitionTime, times: Ints) -> Ints:
-        """Note rows; return the later of the time of each and the watermark just before it."""
-        before = np.maximum(one.log.observe(times), NO_TIME + self._out_of_order)
-        arrived: Ints = np.maximum(times, before - self._out_of_order)
-        if one.floor is not None:
-            arrived = np.maximum(arrived, one.floor)
-        return arrived
-
-    def _bound(self) -> tuple[int, str | None] | None:
-        """Return the time and the partition (None: any) that no later row can precede."""
-        if not self._live:
-            newest = self._newest_finished
-            return None if newest is None else (newest, None)
-        marks = [(one.watermark(self._out_of_order), name) for name, one in self._live.items()]
-        if any(mark is None for mark, _ in marks):
-            return None
-        return min((mark, name) for mark, name in marks if mark is not None)
+        return self.partitions.restored(time, floor, list(map(read_time, recent)))
 
     def _compact(self) -> None:
         """Join the newest chunks of a partition if many of them are small."""

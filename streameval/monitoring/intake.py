@@ -111,14 +111,13 @@ class Reader:
     ----------
     role : {"predictions", "labels"}
     source : Source
-    partitions : Partitions
-        The progress of its event time.
     """
 
-    def __init__(self, role: str, source: Source, partitions: Partitions) -> None:
+    def __init__(self, role: str, source: Source) -> None:
         self.role = role
         self.source = source
-        self.partitions = partitions
+        self.partitions = Partitions(0)
+        """The progress of its event time, once rows are counted."""
         self.plan: Any = None  # a Plan, once there is one
         self.position: Any = None
         self.held: list[Chunk] = []
@@ -221,22 +220,18 @@ class Intake:
 
     def __init__(self, sources: Mapping[str, Source], settings: Settings) -> None:
         self._settings = settings
-        self._max_step: int | None = None
-        self.readers = {
-            role: Reader(role, source, self._partitions(role, {}))
-            for role, source in sources.items()
-        }
+        self.readers = {role: Reader(role, source) for role, source in sources.items()}
 
     def begin(self, pane: int) -> None:
         """Note the width of panes before rows are read."""
-        self._max_step = self._settings.max_step(pane)
-        for role, reader in self.readers.items():
-            reader.partitions = self._partitions(role, {})
+        given = self._settings
+        for reader in self.readers.values():
+            reader.partitions = Partitions(given.out_of_order, given.max_step(pane))
 
     def restore(self, partitions: Mapping[str, Any], positions: Mapping[str, Any]) -> None:
         """Continue from earlier values of `partitions_to_json` and `positions`."""
         for role, reader in self.readers.items():
-            reader.partitions = self._partitions(role, partitions[role])
+            reader.partitions.restore(partitions[role])
             reader.position = positions.get(role)
 
     def seek(self) -> None:
@@ -267,22 +262,21 @@ class Intake:
         for reader in self.readers.values():
             reader.waits_for = None
 
-    def declare(self, now: float) -> list[tuple[str, str]]:
-        """Wait for newly found partitions, and return their roles and names."""
-        return [
-            (role, name)
-            for role, reader in self.readers.items()
-            for name in reader.partitions.declare(getattr(reader.source, "partitions", ()), now)
-        ]
+    def declare(self, now: float) -> None:
+        """Wait for newly found partitions before anything is decided without them."""
+        for reader in self.readers.values():
+            reader.partitions.declare(getattr(reader.source, "partitions", ()), now)
 
-    def release_idle(self, now: float) -> list[tuple[str, str]]:
-        """Stop waiting for silent partitions, and return their roles and names."""
-        return [
-            (role, name)
+    def release_idle(self, now: float) -> bool:
+        """Stop waiting for silent partitions; return whether there are any."""
+        given = self._settings
+        idle_after = {"predictions": given.idle_after, "labels": given.label_idle_after}
+        gone = [
+            reader.partitions.release(now, idle_after[role])
             for role, reader in self.readers.items()
             if _is_caught_up(reader.source) and reader.waits_for is None
-            for name in reader.partitions.release(now)
         ]
+        return any(gone)
 
     @property
     def predictions(self) -> Partitions:
@@ -345,11 +339,6 @@ class Intake:
         with ExitStack() as closing:
             for reader in self.readers.values():
                 closing.callback(reader.source.close)
-
-    def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
-        given = self._settings
-        idle_after = given.label_idle_after if role == "labels" else given.idle_after
-        return Partitions(given.out_of_order, idle_after, state, self._max_step)
 
 
 def _ignore() -> None:

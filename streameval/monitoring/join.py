@@ -58,11 +58,13 @@ What remains
 ------------
 * A partition that is first named after the watermark has moved begins at that watermark: its older
   rows arrive there, and may be late. So the result depends on when it was named, but only if it has
-  older rows. `Join.declare` names partitions before they are read.
-* A partition that `Join.finish` releases delays nothing. If its name has rows again, it is new. * A
-late label that arrives more than a wait late is ``orphan_expired``, because its row is no longer
-known. * The last rows of the data are not released: those within the last ``out_of_order`` and, in
-all partitions but the slowest, the rows past the watermark. Later rows release them.
+  older rows. `Partitions.declare` names them before they are read.
+* A partition that `Partitions.finish` releases delays nothing. If its name has rows again, it is
+  new.
+* A late label that arrives more than a wait late is ``orphan_expired``, because its row is no
+  longer known.
+* The last rows of the data are not released: those within the last ``out_of_order`` and, in all
+  partitions but the slowest, the rows past the watermark. Later rows release them.
 """
 
 from __future__ import annotations
@@ -92,6 +94,7 @@ from streameval.monitoring.pending_runs import (
     key_starts,
     select,
 )
+from streameval.monitoring.watermarks import Partitions
 
 
 class Settling:
@@ -286,10 +289,13 @@ class Join:
         self._blobs = BlobLog()
         value: ColumnTypes = {"value": self._options.label_dtype}
         carried: ColumnTypes = {"event": np.dtype(np.int64), "row": self.dtype}
-        of_sides = out_of_order, self._blobs, max_step
-        self._predictions = Arrivals({**KEY_LAYOUT, **carried}, *of_sides)
-        self._labels = Arrivals({**KEY_LAYOUT, **value}, *of_sides)
-        self._sides = {"predictions": self._predictions, "labels": self._labels}
+        self.partitions = {
+            side: Partitions(out_of_order, max_step) for side in ("predictions", "labels")
+        }
+        """Those of each side."""
+        of_predictions, of_labels = self.partitions.values()
+        self._predictions = Arrivals({**KEY_LAYOUT, **carried}, of_predictions, self._blobs)
+        self._labels = Arrivals({**KEY_LAYOUT, **value}, of_labels, self._blobs)
         ordered: ColumnTypes = {"order": _ORDER, **value}
         self._rows = PendingRuns(carried, self._blobs, keeps_taken=True)
         self._accepted = PendingRuns(value, self._blobs, keeps_taken=True)
@@ -345,9 +351,9 @@ class Join:
     @property
     def watermarks(self) -> tuple[int | None, int | None]:
         """The watermarks of predictions and of labels; that of labels is ``settle`` behind."""
-        labels = self._labels.watermark
+        predictions, labels = (side.watermark for side in self.partitions.values())
         settle = self._options.settle or 0
-        return self._predictions.watermark, None if labels is None else labels - settle
+        return predictions, None if labels is None else labels - settle
 
     @property
     def watermark(self) -> int | None:
@@ -355,18 +361,10 @@ class Join:
         predictions, labels = self.watermarks
         return None if predictions is None or labels is None else min(predictions, labels)
 
-    def declare(self, side: str, partition: str) -> None:
-        """Register a partition before its rows are read, so that no wait ends before that."""
-        self._sides[side].declare(partition)
-
-    def finish(self, side: str, partition: str) -> None:
-        """Mark a partition as complete, so that waits no longer depend on it."""
-        self._sides[side].finish(partition)
-
     def predict(
         self, partition: str, ids: Any, times: Ints, rows: Array, *, is_own: Mask | None = None
-    ) -> None:
-        """Add the next predictions of a partition.
+    ) -> Ints:
+        """Add the next predictions of a partition; return its watermark just before each.
 
         Parameters
         ----------
@@ -387,12 +385,12 @@ class Join:
                 f"and shape {rows.shape}",
                 argument="rows",
             )
-        self._predictions.put(partition, keys["event"], {**keys, "row": rows}, is_own)
+        return self._predictions.put(partition, keys["event"], {**keys, "row": rows}, is_own)
 
     def label(
         self, partition: str, ids: Any, times: Ints, labels: Array, *, is_own: Mask | None = None
-    ) -> None:
-        """Add the next labels of a partition.
+    ) -> Ints:
+        """Add the next labels of a partition; return its watermark just before each.
 
         Parameters
         ----------
@@ -403,7 +401,7 @@ class Join:
         keys = self._keys(ids, times)
         event = keys.pop("event")
         values = self._values(labels, len(event))
-        self._labels.put(partition, event, {**keys, "value": values}, is_own)
+        return self._labels.put(partition, event, {**keys, "value": values}, is_own)
 
     def ready(self) -> Joined:
         """Return the newly labelled rows, and those whose wait ended without a label."""
@@ -686,7 +684,7 @@ class Join:
         found = []
         if admitted is not None:
             found.append(self._orphans.find(admitted).rows)
-        watermark = self._predictions.watermark
+        watermark = self.partitions["predictions"].watermark
         if watermark is not None:
             found.append(self._orphans.between(self._decided, watermark))
             self._decided = max(self._decided, watermark)
@@ -708,7 +706,7 @@ class Join:
         is_late &= owner < 0
         is_before = (owner < 0) & ~is_late
         owner[is_before] = later[is_before]
-        watermark = self._predictions.watermark
+        watermark = self.partitions["predictions"].watermark
         return owner, is_late & (labels["time"] < (_NO_TIME if watermark is None else watermark))
 
     def _accept(self, labels: ArrayColumns, owner: Ints) -> ArrayColumns:

@@ -272,20 +272,28 @@ class Joining:
         times: Ints,
         batch: Mapping[str, Array],
         origin: tuple[Block, Sequence[Any]],
-    ) -> Any:
-        """Add a batch, rows of a block; return the index of the rows of this shard."""
+    ) -> tuple[Any, Ints]:
+        """Add a batch, rows of a block.
+
+        Returns
+        -------
+        index
+            Of the rows of this shard.
+        array of int64
+            The watermark of the partition just before each row.
+        """
         ids = batch[ID].tolist()
         is_own = self._settings.own(ids)
         self._last_ids[role] = ids[-1]
         if role == "labels":
             labels = self._truths.encode(batch)
-            self.join.label(partition, ids, times, labels, is_own=is_own)
+            marks = self.join.label(partition, ids, times, labels, is_own=is_own)
             if self._label_rows is not None:
                 self._label_rows.note(*origin, ids, times)
         else:
             rows = self._records.encode(batch, len(times))
-            self.join.predict(partition, ids, times, rows, is_own=is_own)
-        return slice(None) if is_own is None else is_own
+            marks = self.join.predict(partition, ids, times, rows, is_own=is_own)
+        return slice(None) if is_own is None else is_own, marks
 
     def ready(self) -> Iterator[tuple[Ints, dict[str, Any]]]:
         """Remove and return newly labelled rows, then those whose wait is over."""

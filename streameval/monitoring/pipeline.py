@@ -336,8 +336,8 @@ class Pipeline(Stage):
         counts = self._intake.counts()
         self._counters.update(counts)
         self._screening.check_share(self._n_rows + self._counters["labels"])
-        self._declare(now)
-        is_released = is_idle and self._release_idle(now)
+        self._intake.declare(now)
+        is_released = is_idle and self._intake.release_idle(now)
         if self._joining is not None:
             self._count_joined(self._joining, now)
         rows = self._take_in()
@@ -448,6 +448,8 @@ class Pipeline(Stage):
         plans["predictions"] = attrs.evolve(plans["predictions"], where=where)
         for role, reader in readers.items():
             reader.plan = plans[role]
+            if joining is not None:
+                reader.partitions = joining.join.partitions[role]
         return joining
 
     def _restore(self, saved: Saved) -> None:
@@ -511,7 +513,8 @@ class Pipeline(Stage):
         batch, row_ids = self._screening.admit(parsed, chunk.block, reader, accumulator, now)
         times = batch[self._windows.time].view(np.int64)
         if len(times):
-            self._add(reader, chunk, times, batch, row_ids, now)
+            self._add(reader, chunk, times, batch, row_ids)
+            reader.partitions.found[chunk.partition].seen = now
         return True
 
     def _add(
@@ -521,16 +524,16 @@ class Pipeline(Stage):
         times: Ints,
         batch: Mapping[str, Any],
         row_ids: Sequence[Any],
-        now: float,
     ) -> None:
         """Add good rows to the join, or note those that have been counted."""
         joining = self._joining
-        marks = reader.partitions.observe(chunk.partition, times, now)
         if joining is None:
+            marks = reader.partitions.observe(chunk.partition, times)
             self._note_read(reader, times, marks)
             self._closing.note_counted(times)
             return
-        own = joining.put(reader.role, chunk.partition, times, batch, (chunk.block, row_ids))
+        origin = chunk.block, row_ids
+        own, marks = joining.put(reader.role, chunk.partition, times, batch, origin)
         self._note_read(reader, times[own], marks[own])
 
     def _note_waiting(self, before: int | None, now: float) -> bool:
@@ -554,23 +557,9 @@ class Pipeline(Stage):
         lateness = self._settings.allowed_lateness
         self._counters["late"] += int((self._windows.end_of(times) + lateness <= marks).sum())
 
-    def _declare(self, now: float) -> None:
-        """Register newly found partitions before anything is decided without them."""
-        for role, name in self._intake.declare(now):
-            if self._joining is not None:
-                self._joining.join.declare(role, name)
-
-    def _release_idle(self, now: float) -> bool:
-        """Release silent partitions; return whether there are any."""
-        gone = self._intake.release_idle(now)
-        if self._joining is not None:
-            for role, name in gone:
-                self._joining.join.finish(role, name)
-        return bool(gone)
-
     def _count_joined(self, joining: Joining, now: float) -> None:
         """Count newly labelled rows, and rows whose wait is over."""
-        self._declare(now)
+        self._intake.declare(now)
         for times, batch in joining.ready():
             try:
                 self._fresh.update(batch)
@@ -603,7 +592,9 @@ class Pipeline(Stage):
         """Return the watermark of predictions and, if there are any, that of labels."""
         if self._joining is not None:
             return self._joining.join.watermarks
-        return self._intake.predictions.watermark, None
+        partitions = self._intake.predictions
+        partitions.reached = partitions.watermark
+        return partitions.reached, None
 
     def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
         """Evaluate the alerts; return their events and their states."""

@@ -9,6 +9,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
+from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Ints
 
 NO_TIME = -(2**63)
@@ -119,105 +120,150 @@ class LogTime:
         return int(_STRETCH * gaps[-min(_LONG_GAP, len(gaps))])
 
 
-@attrs.frozen
-class _Partition:
-    """The event time that it has reached, and when a row came last."""
+@attrs.define
+class Partition:
+    """What is known of a partition.
+
+    Parameters
+    ----------
+    log : LogTime
+        The event time that it has reached.
+    floor : int, optional
+        The watermark of all partitions when it was named, where its own begins.
+    seen : float
+        When a row came last, in seconds; those who read the rows note it.
+    """
 
     log: LogTime
-    seen: float
+    floor: int | None = None
+    seen: float = 0.0
+
+    def watermark(self, out_of_order: int) -> int | None:
+        """Return the time that no later row will precede; None before the first row."""
+        return _latest(self.floor, None if self.log.time is None else self.log.time - out_of_order)
 
 
 class Partitions:
-    """The partitions of one source.
+    """The partitions of one source, or of one side of a join: how far event time has come in each.
 
     Parameters
     ----------
     out_of_order : int
         How much older than the time that its partition has reached a row may be.
-    idle_after : float or None
-        After so many seconds without a new row, although the source has been read to its end, a
-        partition does not hold the others back. The one that is ahead always counts.
-    state : mapping from str to JSON
-        What `to_json` returned; empty at first.
     max_step : int, optional
         By how much a row can always move its partition; see `LogTime`.
+
+    Attributes
+    ----------
+    found : dict from str to Partition
+        Those that hold the others back.
+    newest : int or None
+        The event time that the partition ahead has reached.
+    newest_finished : int or None
+        How far those have come that do not hold the others back any more.
+    reached : int or None
+        The watermark when it was used last.
     """
 
-    def __init__(
-        self,
-        out_of_order: int,
-        idle_after: float | None,
-        state: Mapping[str, Any],
-        max_step: int | None = None,
-    ) -> None:
+    def __init__(self, out_of_order: int, max_step: int | None = None) -> None:
         self._out_of_order = out_of_order
-        self._idle_after = idle_after
         self._max_step = max_step
-        self._found = {
-            name: _Partition(LogTime(max_step, time, *recent), seen)
-            for name, (time, seen, *recent) in state.get("found", {}).items()
-        }
-        self._gone = set(state.get("gone", ()))
-        self._reached: int | None = state.get("reached")
-        self.newest: int | None = state.get("newest")
-        """The event time that the partition ahead has reached."""
+        self.found: dict[str, Partition] = {}
+        self._gone: set[str] = set()
+        self.newest: int | None = None
+        self.newest_finished: int | None = None
+        self.reached: int | None = None
+
+    @property
+    def bound(self) -> tuple[int, str | None] | None:
+        """The time that no later row can precede, and the partition that it is of (None: any).
+
+        None before every partition has begun.
+        """
+        if not self.found:
+            newest = self.newest_finished
+            return None if newest is None else (newest, None)
+        marks = [(one.watermark(self._out_of_order), name) for name, one in self.found.items()]
+        known = [(mark, name) for mark, name in marks if mark is not None]
+        return min(known) if len(known) == len(marks) else None
 
     @property
     def watermark(self) -> int | None:
-        """The time before which no row is expected; None before every partition has begun."""
-        times = [one.log.time for one in self._found.values()]
-        marks = [time - self._out_of_order for time in times if time is not None]
-        if marks and len(marks) == len(times):
-            self._reached = max(min(marks), NO_TIME if self._reached is None else self._reached)
-        return self._reached
+        """The time of `bound`."""
+        bound = self.bound
+        return None if bound is None else bound[0]
 
-    def declare(self, names: Iterable[str], now: float) -> list[str]:
-        """Name partitions before their rows are read, so that the others await them.
+    def declare(self, names: Iterable[str], now: float = 0.0) -> None:
+        """Name partitions before their rows are read, so that the others await them."""
+        for name in names:
+            if name not in self.found and name not in self._gone:
+                self.found[name] = self.restored(None, self.reached, seen=now)
 
-        Returns
-        -------
-        list of str
-            Those that were unknown.
-        """
-        new = [name for name in names if name not in self._found and name not in self._gone]
-        for name in new:
-            self._found[name] = _Partition(LogTime(self._max_step), now)
-        return new
+    def restored(
+        self, time: int | None, floor: int | None, recent: Sequence[int] = (), seen: float = 0.0
+    ) -> Partition:
+        """Make a partition that has come as far as an earlier one."""
+        return Partition(LogTime(self._max_step, time, recent), floor, seen)
 
     def log(self, name: str) -> LogTime:
         """Return the event time that a partition has reached; nobody else may change it."""
-        found = self._found.get(name)
+        found = self.found.get(name)
         return LogTime(self._max_step) if found is None else found.log
 
-    def observe(self, name: str, times: Ints, now: float) -> Ints:
+    def observe(self, name: str, times: Ints) -> Ints:
         """Note rows of a partition; return its watermark just before each of them."""
-        log = self.log(name)
-        before = log.observe(times)
-        self._found[name] = _Partition(log, now)
         self._gone.discard(name)
-        known = [time for time in (self.newest, log.time) if time is not None]
-        self.newest = max(known, default=None)
+        self.declare([name])
+        one = self.found[name]
+        before = one.log.observe(times)
+        self.newest = _latest(self.newest, one.log.time)
         marks: Ints = np.maximum(before, NO_TIME + self._out_of_order)
         return marks - self._out_of_order
 
-    def release(self, now: float) -> list[str]:
-        """Release partitions that have been silent for too long, and return their names."""
-        if self._idle_after is None:
+    def finish(self, name: str) -> None:
+        """Release a partition that will have no more rows; if it has, it is a new one."""
+        gone = self.found.pop(name, None)
+        if gone is None:
+            raise InvalidInputError(f"is unknown: {name!r}", argument="partition")
+        self.newest_finished = _latest(gone.log.time, gone.floor, self.newest_finished)
+
+    def release(self, now: float, idle_after: float | None) -> list[str]:
+        """Release partitions that have been silent for too long, and return their names.
+
+        That is for so many seconds, although the source has been read to its end. The one that is
+        ahead always counts.
+        """
+        if idle_after is None:
             return []
         gone = [
             name
-            for name, one in self._found.items()
-            if now - one.seen >= self._idle_after and one.log.time != self.newest
+            for name, one in self.found.items()
+            if now - one.seen >= idle_after and one.log.time != self.newest
         ]
         for name in gone:
-            del self._found[name]
+            self.finish(name)
         self._gone.update(gone)
         return gone
 
     def to_json(self) -> dict[str, Any]:
         """Return what the checkpoint holds."""
         found = {
-            name: [one.log.time, one.seen, one.log.to_json()] for name, one in self._found.items()
+            name: [one.log.time, one.seen, one.log.to_json()] for name, one in self.found.items()
         }
         gone = sorted(self._gone)
-        return {"found": found, "gone": gone, "reached": self.watermark, "newest": self.newest}
+        return {"found": found, "gone": gone, "reached": self.reached, "newest": self.newest}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Continue from what `to_json` returned; what a join has restored is as far."""
+        if not self.found:
+            self.reached = state.get("reached")
+        for name, (time, seen, *recent) in state.get("found", {}).items():
+            if name not in self.found:
+                self.found[name] = self.restored(time, self.reached, *recent)
+            self.found[name].seen = seen
+        self._gone, self.newest = set(state.get("gone", ())), state.get("newest")
+
+
+def _latest(*times: int | None) -> int | None:
+    """Return the latest time that is known."""
+    return max((time for time in times if time is not None), default=None)

@@ -8,6 +8,7 @@ import pytest
 from streameval.monitoring import arrivals
 from streameval.monitoring.arrivals import Arrivals
 from streameval.monitoring.pending_runs import BlobLog
+from streameval.monitoring.watermarks import Partitions
 
 LAYOUT = {"time": np.dtype(np.int64), "value": np.dtype(np.int64)}
 
@@ -18,9 +19,8 @@ def put(side: Arrivals, partition: str, start: int, size: int) -> None:
 
 
 def test_released_rows_are_in_order_of_time_and_partition() -> None:
-    side = Arrivals(LAYOUT, 0, BlobLog())
-    for partition in ("b", "a"):
-        side.declare(partition)
+    side = Arrivals(LAYOUT, Partitions(0), BlobLog())
+    side.partitions.declare(["b", "a"])
     put(side, "b", 0, 3)
     assert side.release() is None
     put(side, "a", 1, 1)
@@ -38,8 +38,8 @@ def test_rows_that_wait_long_are_written_few_times(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(arrivals, "_SMALL", 32)
     monkeypatch.setattr(arrivals, "_MAX_CHUNKS", 4)
     blobs = BlobLog()
-    side = Arrivals(LAYOUT, 0, blobs)
-    side.declare("silent")
+    side = Arrivals(LAYOUT, Partitions(0), blobs)
+    side.partitions.declare(["silent"])
     kept: set[int] = set()
     n_written = 0
     for start in range(0, 1000, 10):

@@ -128,7 +128,7 @@ def test_join_never_ends_a_wait_without_labels() -> None:
 
 def test_join_counts_the_first_label_of_equal_time_by_partition_and_line() -> None:
     join = make()
-    join.declare("labels", "l1")
+    join.partitions["labels"].declare(["l1"])
     label(join, ("a", 5, 3.0), ("z", 6, 0.0), partition="l2")
     label(join, ("a", 5, 2.0), ("a", 5, 1.0), ("z", 6, 0.0), partition="l1")
     predict(join, ("a", 0))
@@ -138,7 +138,7 @@ def test_join_counts_the_first_label_of_equal_time_by_partition_and_line() -> No
 
 def test_join_counts_the_earlier_label_although_it_was_read_later() -> None:
     join = make()
-    join.declare("labels", "l1")
+    join.partitions["labels"].declare(["l1"])
     predict(join, ("a", 0))
     label(join, ("a", 6, 1.0), partition="l2")
     assert counted(join.ready()) == []
@@ -237,8 +237,8 @@ def test_join_settles_on_the_last_label_of_the_time_for_corrections() -> None:
 def test_join_waits_for_partitions_that_were_declared() -> None:
     join = make()
     for side in ("predictions", "labels"):
-        join.declare(side, "late")  # type: ignore[arg-type]
-        join.declare(side, "late")  # type: ignore[arg-type]
+        join.partitions[side].declare(["late"])
+        join.partitions[side].declare(["late"])
     predict(join, ("a", 0), ("z", 100))
     label(join, ("z", 100, 0.0))
     assert counted(join.ready()) == []
@@ -249,14 +249,14 @@ def test_join_waits_for_partitions_that_were_declared() -> None:
 
 def test_join_does_not_wait_for_partitions_that_are_finished() -> None:
     join = make()
-    join.declare("labels", "none")
+    join.partitions["labels"].declare(["none"])
     predict(join, ("a", 0), ("b", 2), ("z", 100))
     label(join, ("a", 1, 1.0), partition="old")
     label(join, ("z", 100, 0.0), partition="new")
     assert counted(join.ready()) == []
-    join.finish("labels", "none")
+    join.partitions["labels"].finish("none")
     assert counted(join.ready()) == [(0, 1.0)]
-    join.finish("labels", "old")
+    join.partitions["labels"].finish("old")
     assert counted(join.ready()) == [(2, None), (100, 0.0)]
 
 
@@ -265,8 +265,8 @@ def test_join_releases_all_rows_once_every_partition_is_finished() -> None:
     predict(join, ("a", 0), ("b", 1))
     label(join, ("a", 1, 1.0), ("b", 2, 0.0))
     assert counted(join.ready()) == []
-    join.finish("predictions", "p")
-    join.finish("labels", "l")
+    join.partitions["predictions"].finish("p")
+    join.partitions["labels"].finish("l")
     assert counted(join.ready()) == [(0, 1.0), (1, 0.0)]
 
 
@@ -316,7 +316,7 @@ def test_join_is_stuck_when_it_is_full_and_labels_are_not_behind() -> None:
     assert not join.is_stuck
     label(join, ("z", 5, 0.0))
     assert join.is_stuck
-    join.declare("predictions", "unread")
+    join.partitions["predictions"].declare(["unread"])
     assert join.is_stuck
 
 
@@ -414,4 +414,4 @@ def test_join_refuses_labels_that_it_cannot_hold(dtype: str, labels: Any, messag
 def test_join_refuses_to_finish_a_partition_that_it_does_not_know() -> None:
     join = make()
     with pytest.raises(InvalidInputError, match=r"^`partition` is unknown: 'p'\."):
-        join.finish("labels", "p")
+        join.partitions["labels"].finish("p")

@@ -33,7 +33,7 @@ class Reading:
         self.blobs: tuple[dict[int, bytes], dict[int, bytes]] = {}, {}
         for side, own in names.items():
             for name in own:
-                self.join.declare(side, name)  # type: ignore[arg-type]
+                self.join.partitions[side].declare([name])
 
     def put(self, side: str, name: str, rows: list[Any]) -> None:
         ids, times, values = zip(*rows, strict=True) if rows else ((), (), ())
@@ -46,7 +46,7 @@ class Reading:
         self.read[side][name] += rows
 
     def finish(self, side: str, name: str) -> None:
-        self.join.finish(side, name)  # type: ignore[arg-type]
+        self.join.partitions[side].finish(name)
         self.finished[side].add(name)
 
     def ready(self) -> None:

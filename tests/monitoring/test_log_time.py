@@ -76,6 +76,7 @@ def test_rows_between_skewed_ones_count():
 
 
 def test_partitions_of_an_earlier_release_go_on():
-    partitions = Partitions(0, None, {"found": {"a": [100, 5.0]}, "newest": 100}, STEP)
-    partitions.observe("a", np.array([110, 120]), 6.0)
+    partitions = Partitions(0, STEP)
+    partitions.restore({"found": {"a": [100, 5.0]}, "newest": 100})
+    partitions.observe("a", np.array([110, 120]))
     assert (partitions.watermark, partitions.newest) == (120, 120)

@@ -71,7 +71,7 @@ def our_join(held: Data) -> Side:
                 counted.update(joined.labels[chosen], joined.rows["score"][chosen])
 
         for name in ("predictions", "labels"):
-            join.declare(name, "log")
+            join.partitions[name].declare(["log"])
         for side, batch in batches:
             ids = batch["id"].tolist()
             if side == "predictions":
@@ -82,7 +82,7 @@ def our_join(held: Data) -> Side:
                 join.label("log", ids, batch["time"], batch["label"])
             count()
         for name in ("predictions", "labels"):
-            join.finish(name, "log")
+            join.partitions[name].finish("log")
         count()
         return {MATRIX: counted.compute().matrix}
 
