@@ -21,7 +21,7 @@ from streameval.monitoring.pending_runs import (
     encode,
     select,
 )
-from streameval.monitoring.watermarks import Partition, Partitions
+from streameval.monitoring.watermarks import Partitions, PartitionTime
 
 _MAX_CHUNKS = 16  # small ones of one partition, before they become one
 _SMALL = 2**16  # rows; larger chunks are not written again
@@ -169,7 +169,7 @@ class Arrivals:
             self.n_pending += len(times) - start
             yield number
 
-    def _restored(self, fields: Any) -> Partition:
+    def _restored(self, fields: Any) -> PartitionTime:
         """Restore a partition; earlier releases stored only its newest row and the floor."""
         require(isinstance(fields, list) and len(fields) in (2, 3), "a partition has other fields")
         time, floor = map(_time_or_none, fields[:2])

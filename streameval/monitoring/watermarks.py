@@ -121,7 +121,7 @@ class LogTime:
 
 
 @attrs.define
-class Partition:
+class PartitionTime:
     """What is known of a partition.
 
     Parameters
@@ -155,7 +155,7 @@ class Partitions:
 
     Attributes
     ----------
-    found : dict from str to Partition
+    found : dict from str to PartitionTime
         Those that hold the others back.
     newest : int or None
         The event time that the partition ahead has reached.
@@ -168,7 +168,7 @@ class Partitions:
     def __init__(self, out_of_order: int, max_step: int | None = None) -> None:
         self._out_of_order = out_of_order
         self._max_step = max_step
-        self.found: dict[str, Partition] = {}
+        self.found: dict[str, PartitionTime] = {}
         self._gone: set[str] = set()
         self.newest: int | None = None
         self.newest_finished: int | None = None
@@ -201,9 +201,9 @@ class Partitions:
 
     def restored(
         self, time: int | None, floor: int | None, recent: Sequence[int] = (), seen: float = 0.0
-    ) -> Partition:
+    ) -> PartitionTime:
         """Make a partition that has come as far as an earlier one."""
-        return Partition(LogTime(self._max_step, time, recent), floor, seen)
+        return PartitionTime(LogTime(self._max_step, time, recent), floor, seen)
 
     def log(self, name: str) -> LogTime:
         """Return the event time that a partition has reached; nobody else may change it."""
