@@ -17,6 +17,7 @@ from streameval.cli.eval_checks import (
     skipping_gaps,
     source_of,
     total_size,
+    with_labels,
 )
 from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, split
 from streameval.cli.options import Options
@@ -47,12 +48,14 @@ def evaluate(options: Options) -> CommandOutput:
     if options.qrels is None:
         options = attrs.evolve(options, files=listed_files(options.files))
     task = task_asked_for(options)
-    options = skipping_gaps(named_by_task(options))
+    options = skipping_gaps(with_labels(named_by_task(options)))
     check_by(options)
     check_windows(options)
     check_clusters(options)
     check_output(options)
     n_jobs = n_cpus() if options.jobs == "auto" else options.jobs
+    if options.labels is not None:
+        n_jobs = 1  # which holds the labels
     if options.compare or (options.versus is not None and task == "ranking"):
         from streameval.cli.eval_comparison import compared, systems_of  # noqa: PLC0415 (of --compare)
 

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from filecmp import cmp
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from streameval.cli.options import (
 )
 from streameval.cli.slices import OF_ORDER, check_gates, check_order
 from streameval.cli.tasks import COMPARE_RUNS
-from streameval.cli.tasks.fields import NO_COLUMNS, check_query_columns
+from streameval.cli.tasks.fields import NO_COLUMNS, check_columns, check_query_columns
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError
@@ -39,7 +40,7 @@ from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, reading
 from streameval.results.reading import owners_of
 from streameval.results.result import Result
 from streameval.runs.files import files_of
-from streameval.runs.sources import BlockSource, RawRow, RowFiles
+from streameval.runs.sources import BlockSource, RawRow, RowFiles, look_ahead
 
 if TYPE_CHECKING:
     from streameval.io.row_filters import Condition
@@ -100,7 +101,11 @@ def source_of(options: Options) -> BlockSource:
         skips = options.partial_last_line == "skip"
         dialect = Dialect(**options.dialect)
         _check_dialect(options)
-        return RowFiles(options.files, options.format, dialect=dialect, skips=skips, advice=PARTIAL)
+        reader = partial(
+            RowFiles, form=options.format, dialect=dialect, skips=skips, advice=PARTIAL
+        )
+        predictions = reader(options.files)
+        return predictions if options.labels is None else _labelled(options, predictions, reader)
     for why, names in _NOT_OF_RUNS.items():
         refuse(options, names, f"cannot be used with --qrels: {why}")
     read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
@@ -131,12 +136,57 @@ def source_of(options: Options) -> BlockSource:
         raise
 
 
+def with_labels(options: Options) -> Options:
+    """Name the truth as a column of labels, if these are in files of their own.
+
+    Raises
+    ------
+    UsageError
+        If the options do not fit.
+    """
+    if options.labels is None:
+        refuse(options, ["key"], "needs --labels")
+        return options
+    if options.key is None:
+        raise UsageError("--labels needs --key, the column of ids in both files.")
+    if not {*options.task.split(",")} <= {*OPTIONS_OF_TASKS["y_true"]}:
+        raise UsageError(f"--labels cannot be used with --task {options.task}: it has no truth.")
+    check_can_be_read_twice(options.labels, "labels are looked at before they are joined")
+    from streameval.runs.labelled import PREFIX  # noqa: PLC0415 (of --labels)
+
+    truth = tuple(f"{PREFIX}{name.removeprefix(PREFIX)}" for name in options.y_true or ("y_true",))
+    return attrs.evolve(options, labels=listed_files(options.labels), y_true=truth)
+
+
+def _labelled(
+    options: Options, predictions: RowFiles, reader: Callable[[Sequence[str]], RowFiles]
+) -> BlockSource:
+    """Join predictions and labels.
+
+    Raises
+    ------
+    UsageError
+        If the labels lack a column.
+    """
+    from streameval.runs.labelled import PREFIX, LabelledFiles, Labels  # noqa: PLC0415 (of --labels)
+
+    labels = Labels(reader(options.labels or ()), str(options.key))
+    names = [name.removeprefix(PREFIX) for name in options.y_true or ()]
+    try:
+        check_columns([labels.key, *names], labels.first)
+    except UsageError as error:
+        raise UsageError(f"{name_of((options.labels or ('',))[0])}: {error}") from None
+    return LabelledFiles(predictions, labels)
+
+
 def _advice(error: BadDataError, options: Options) -> str:
     """Say what to do about files of the wrong sort; empty if nothing points to it."""
     if isinstance(error, RepeatedQueryError) and options.task == "ranking" and not options.compare:
         return COMPARE_RUNS
     if options.qrels is None:
         text, missing = str(error), _MISSING.search(str(error))
+        if any(text.startswith(f"{name_of(file)}, ") for file in options.labels or ()):
+            return ""
         needed = _remedies(text, options)
         if missing and options.task != "ranking":
             needed = needed or [f"--where {shlex.quote(f'{missing[1]}!=')}"]
@@ -189,6 +239,24 @@ def refuse_run(row: RawRow) -> None:
     """Raise UsageError if a TREC run was mistaken for a table, whose header is its first line."""
     if (len(row) == 1 or "Q0" in row) and is_of_run(" ".join(row)):
         raise UsageError("the file looks like a TREC run; pass its judgements with --qrels.")
+
+
+def with_advice_to_join(error: UsageError, options: Options, row: RawRow) -> UsageError:
+    """Name the option that joins two files, if they share a column and may belong together."""
+    if len(options.files) != 2 or any(map(is_read_once, options.files)):
+        return error
+    of_second = RowFiles(options.files[1:], options.format, dialect=Dialect(**options.dialect))
+    try:
+        rows, _ = look_ahead(of_second.blocks())
+    except BadDataError:
+        return error
+    shared = [name for name in row if rows and name in rows[0]]
+    if not shared:
+        return error
+    has_truth = all(name in row for name in options.y_true or ("y_true",))
+    labels, others = map(shlex.quote, options.files if has_truth else reversed(options.files))
+    command = f"streameval eval {others} --labels {labels} --key {shlex.quote(shared[0])}"
+    return UsageError(f"{error} If {labels} holds the labels, `{command}` joins them.")
 
 
 def _can_read(read: Callable[[str], Iterable[Any]], file: str) -> bool:
@@ -296,7 +364,8 @@ def check_output(options: Options) -> None:
     if options.by is not None and options.time is None:
         check_folder(options.output)
         return
-    inputs = options.files if options.qrels is None else (*options.files, options.qrels)
+    inputs = (*options.files, *(options.labels or ()))
+    inputs += () if options.qrels is None else (options.qrels,)
     check_state_output(options.output, inputs)
 
 
@@ -367,5 +436,6 @@ def gaps_of(options: Options) -> tuple[Condition, ...]:
         return ()
     from streameval.io.row_filters import Condition  # noqa: PLC0415 (loads NumPy)
 
-    columns = (*(options.y_true or ("y_true",)), *(options.y_pred or ("y_pred",)))
+    truth = options.y_true or ("y_true",) if options.labels is None else ()
+    columns = (*truth, *(options.y_pred or ("y_pred",)))
     return tuple(Condition(column, "!=", _GAPS) for column in columns)

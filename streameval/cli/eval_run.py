@@ -21,6 +21,7 @@ from streameval.cli.eval_checks import (
     refuse_run,
     sentinels,
     total_size,
+    with_advice_to_join,
 )
 from streameval.cli.options import Options, option_words
 from streameval.cli.tasks import plan_of
@@ -96,7 +97,8 @@ class EvalRun:
         )
         if not rows:
             raise no_rows(options, source.left())
-        check_columns([condition.column for condition in options.where], rows)
+        keys = [] if options.key is None else [options.key]
+        check_columns([*keys, *(condition.column for condition in options.where)], rows)
         plan = _planned(task, options, rows)
         notes = (*plan.notes, *sentinels(options, rows))
         plan = attrs.evolve(plan, notes=notes, words=option_words, advice=PARTIAL)
@@ -195,9 +197,9 @@ class EvalRun:
 def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
     try:
         return clustered(plan_of(task, options, rows), options, rows)
-    except UsageError:
+    except UsageError as error:
         refuse_run(rows[0])
-        raise
+        raise with_advice_to_join(error, options, rows[0]) from None
 
 
 def split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:

@@ -199,7 +199,7 @@ def _settings(kind: Any) -> dict[str, Any]:
 DIALECT = tuple(field.name for field in attrs.fields(Dialect))
 """The options about tables of text."""
 
-JOIN = "labels that arrive later"
+JOIN = "labels in other files"
 GROUPS = (
     *("input", JOIN, "columns", "windows of time", "classes and decisions"),
     *("curves, groups and calibration", "recommendations", "rankings", "state", "alerts"),
@@ -209,7 +209,8 @@ GROUPS = (
 
 _input = partial(_option, group="input")
 _followed = partial(_input, commands="watch")
-_label = partial(_option, group=JOIN, commands="watch")
+_joined = partial(_option, group=JOIN)
+_label = partial(_joined, commands="watch")
 _column = partial(_option, group="columns")
 _preference = partial(_column, tasks="preferences")
 _window = partial(_option, group="windows of time")
@@ -350,6 +351,12 @@ class Options:
     )
     encoding: Annotated[str, "NAME"] | None = _input(
         "the encoding of CSV, default UTF-8, such as cp1252"
+    )
+    labels: values.FilePaths | None = _joined(
+        "the files with the labels, which eval holds in memory", nargs="+"
+    )
+    key: values.ColumnName | None = _joined(
+        "the id of a prediction and its label", aliases=("--join",)
     )
     partial_last_line: Literal["count", "skip"] | None = _input(
         "count a last line without a newline (default), or skip it for now", commands="eval"
@@ -550,8 +557,6 @@ class Watching:
     allowed_lateness: values.TimeSpan | None = _followed()
     idle_after: values.TimeSpan | None = _followed()
     kafka_config: values.FilePath | None = _followed("NAME=VALUE lines for the Kafka client")
-    labels: values.FilePaths | None = _label("the files with the labels", nargs="+")
-    key: values.ColumnName | None = _label(aliases=("--join",))
     wait: values.TimeSpan | None = _label()
     unlabelled: Annotated[str, "drop|LABEL"] | None = _label()
     settle: values.TimeSpan | None = _label()

@@ -113,13 +113,13 @@ def watch(parse: Callable[[], argparse.Namespace], **arguments: Any) -> CommandO
         with ExitStack() as opened:
             logs = [
                 (files, opened.enter_context(closing(_source(files, options, watching))))
-                for files in (options.files, watching.labels)
+                for files in (options.files, options.labels)
                 if files
             ]
             return CommandOutput(first_config(watching.alerts, *logs), is_data=True)
     if watching.checkpoint is None:
         raise UsageError("watch needs --checkpoint, the file that a restart continues from.")
-    if watching.check and "-" in (*options.files, *(watching.labels or ())):
+    if watching.check and "-" in (*options.files, *(options.labels or ())):
         raise UsageError("--check reads what exists, which standard input would lose.")
     _check_page(watching)
     _check_routes(watching)
@@ -144,11 +144,11 @@ def watch(parse: Callable[[], argparse.Namespace], **arguments: Any) -> CommandO
 def _work(options: Options, watching: Watching) -> str:
     """Say what a monitor with these options does."""
     by = "" if options.by is None else f" for each {' and '.join(options.by.columns)}"
-    joined = f"join {', '.join(watching.labels or ())} by {watching.key} within {watching.wait}"
+    joined = f"join {', '.join(options.labels or ())} by {options.key} within {watching.wait}"
     written = filter(None, (watching.output, watching.quarantine, watching.checkpoint))
     parts = [
         f"read {', '.join(options.files)}",
-        *([joined] if watching.labels else []),
+        *([joined] if options.labels else []),
         f"count panes of {options.pane}{by}",
         *([f"check {plural(len(watching.alerts), 'rule')}"] if watching.alerts else []),
         *([f"serve {watching.serve}"] if watching.serve else []),
@@ -378,13 +378,13 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
         refuse(options, ["nan"], "cannot be used with watch and --task regression; use --where")
     check_windows(options)
     check_clusters(options)
-    if watching.labels is None:
+    if options.labels is None:
         refuse(watching, ["max_pending", "label_idle_after"], "needs --labels")
     elif options.task not in OPTIONS_OF_TASKS["y_true"]:
         raise UsageError(f"--labels cannot be used with --task {options.task}: it has no truth.")
     _check_widths(options, watching.windows)
     _check_metrics(task, options.reporting.metrics, watching.alerts)
-    named = {"labels": watching.labels, "predictions": options.files}
+    named = {"labels": options.labels, "predictions": options.files}
     return {
         name: _source(files, options, watching)
         for name, files in named.items()
@@ -398,7 +398,7 @@ def _monitor(
     """Make the monitor that the options ask for, which warns of ids that repeat."""
     task = task_asked_for(options)
     given = {name: getattr(watching, name) for name in _OF_MONITOR}
-    given["labels"] = sources.get("labels")
+    given |= {"key": options.key, "labels": sources.get("labels")}
     given["output"] = watching.output and JsonLines(watching.output, options.reporting)
     chosen = {name: value for name, value in given.items() if value is not None}
     if watching.commit_bytes is not None:

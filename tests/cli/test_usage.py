@@ -390,10 +390,10 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
 @each(
     ("arguments", "message"),
     [
-        ("eval a --labls x", "no option --labls: did you mean --y-true? See streameval eval "),
+        ("eval a --labls x", "no option --labls: did you mean --labels? See streameval eval "),
         (
-            "eval a --labels x",
-            "no option --labels here: it is for watch; did you mean --y-true? See streameval eval ",
+            "eval a --checkpoint x",
+            "no option --checkpoint here: it is for watch; see streameval eval --help",
         ),
         (
             "eval a --metric x",

@@ -1,0 +1,225 @@
+"""Files of predictions whose labels are in files of their own, joined by an id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain, compress, cycle
+from typing import Any
+
+import attrs
+import numpy as np
+
+from streameval.errors import BadDataError
+from streameval.exact.array_types import Array
+from streameval.io.blocks import Block, Parsed
+from streameval.io.columns import Argument, Texts
+from streameval.io.errors import BadRow, shown
+from streameval.io.row_filters import Condition, RowFilter
+from streameval.runs.sources import BlockSource, RawRow, RowFiles, look_ahead
+
+PREFIX = "labels."
+"""Begins the names of columns of labels; predictions may have columns of the same names."""
+_KEY = "key"
+
+
+class Labels:
+    """One label for each id, all in memory, which notes the ids that had a prediction.
+
+    A row without a label is none.
+
+    Parameters
+    ----------
+    files : RowFiles
+        The files of labels.
+    key : str
+        The column of ids, in these files and in those of predictions.
+    """
+
+    def __init__(self, files: RowFiles, key: str) -> None:
+        self.key = key
+        self._files = files
+        self._arrays: dict[Argument, Array] = {}
+        self._index: dict[str, int] = {}
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget which ids had a prediction, to count again."""
+        self._has_row = bytearray(len(self._index))
+        self.n_strange, self._strange = 0, ""
+
+    @cached_property
+    def first(self) -> Sequence[RawRow]:
+        """The first rows.
+
+        Raises
+        ------
+        BadDataError
+            If none can be read.
+        """
+        rows, _ = look_ahead(self._files.blocks())
+        return rows
+
+    def arrays(self, columns: Sequence[Argument]) -> list[Array]:
+        """Return the labels of all ids as arguments.
+
+        Raises
+        ------
+        BadDataError
+            If a label cannot be read, or an id has two.
+        """
+        if not self._arrays.keys() >= {*columns}:
+            self._read(columns)
+        return [self._arrays[column] for column in columns]
+
+    def found(self, keys: Iterable[Any], row_ids: Sequence[Any], block: Block) -> Array:
+        """Return the position of the label of each id in the arrays, -1 where it has none.
+
+        Raises
+        ------
+        BadDataError
+            If an id had a prediction before.
+        """
+        found = []
+        for key, row_id in zip(keys, row_ids, strict=True):
+            at = self._index.get(key, -1)
+            if at < 0:
+                self.n_strange += 1
+                self._strange = self._strange or shown(key)
+            elif self._has_row[at]:
+                raise self._repeated(block, row_id, key)
+            else:
+                self._has_row[at] = 1
+            found.append(at)
+        return np.array(found, dtype=np.intp)
+
+    @property
+    def n_left(self) -> int:
+        """How many ids have had no prediction."""
+        return self._has_row.count(0)
+
+    def remarks(self) -> list[str]:
+        """Say how many ids have no partner."""
+        said = []
+        if self.n_strange:
+            such = f"such as that with `{self.key}` {self._strange}"
+            said.append(f"rows without a label: {self.n_strange:,}, which are not counted, {such}.")
+        if self.n_left:
+            key = next(key for key, at in self._index.items() if not self._has_row[at])
+            such = f"such as that with `{self.key}` {shown(key)}"
+            said.append(f"labels without a row: {self.n_left:,}, {such}.")
+        return said
+
+    def _read(self, columns: Sequence[Argument]) -> None:
+        self._index = {}
+        wanted = [
+            attrs.evolve(column, argument=str(at), names=_without_prefix(column.names))
+            for at, column in enumerate(columns)
+        ]
+        parts: list[list[Any]] = [[] for _ in wanted]
+        names = dict.fromkeys(chain.from_iterable(column.names for column in wanted))
+        given = RowFilter(tuple(Condition(name, "!=", ("",)) for name in names))
+        for block in self._files.blocks():
+            parsed = block.parse([*wanted, _keys(self.key)], given)
+            for row_id, reason in parsed.faults:
+                raise BadDataError(str(BadRow(block.source, block.unit, row_id, reason)))
+            for key, row_id in zip(parsed.batch[_KEY], parsed.row_ids, strict=True):
+                if key in self._index:
+                    raise self._repeated(block, row_id, key)
+                self._index[key] = len(self._index)
+            for part, column in zip(parts, wanted, strict=True):
+                part.append(np.asarray(parsed.batch[column.argument]))
+        self._arrays = dict(zip(columns, map(np.concatenate, parts), strict=True))
+        self.forget()
+
+    def _repeated(self, block: Block, row_id: Any, key: Any) -> BadDataError:
+        reason = f"the `{self.key}` {shown(key)} occurs a second time"
+        return BadDataError(str(BadRow(block.source, block.unit, row_id, reason)))
+
+
+@attrs.frozen(eq=False, repr=False)
+class LabelledBlock:
+    """A block of predictions, whose labels are found by their ids.
+
+    Parameters
+    ----------
+    block : Block
+        The predictions.
+    labels : Labels
+    """
+
+    block: Any
+    labels: Labels
+
+    def __getattr__(self, name: str) -> Any:
+        """Delegate everything else to the block."""
+        return getattr(self.block, name)
+
+    def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield the rows, each beside the columns of some label: they show what columns hold."""
+        labels = ({f"{PREFIX}{name}": row[name] for name in row} for row in self.labels.first)
+        return ({**row, **label} for row, label in zip(self.block.rows(names), cycle(labels)))
+
+    def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
+        """Read the columns of the rows that have a label."""
+        of_labels = [column for column in columns if column.names[0].startswith(PREFIX)]
+        others = [column for column in columns if column not in of_labels]
+        if not of_labels:
+            parsed: Parsed = self.block.parse(others, where)
+            return parsed
+        arrays = self.labels.arrays(of_labels)
+        parsed = self.block.parse([*others, _keys(self.labels.key)], where)
+        found = self.labels.found(parsed.batch[_KEY], parsed.row_ids, self.block)
+        kept = found >= 0
+        batch = {column.argument: parsed.batch[column.argument][kept] for column in others}
+        for column, array in zip(of_labels, arrays, strict=True):
+            batch[column.argument] = array[found[kept]]
+        return Parsed(
+            batch,
+            list(compress(parsed.row_ids, kept)),
+            parsed.faults,
+            parsed.n_left_out,
+            zones=parsed.zones,
+        )
+
+
+class LabelledFiles(BlockSource):
+    """Files of predictions and their labels.
+
+    Parameters
+    ----------
+    predictions : RowFiles
+    labels : Labels
+    """
+
+    def __init__(self, predictions: RowFiles, labels: Labels) -> None:
+        self._predictions, self._labels = predictions, labels
+
+    def blocks(self) -> Iterator[Any]:
+        """Yield the predictions, in order."""
+        self._labels.forget()
+        return (LabelledBlock(block, self._labels) for block in self._predictions.blocks())
+
+    def left(self) -> list[str]:
+        """Name the files whose last lines were left, and say if no id has a label."""
+        return [*self._predictions.left(), *self._labels.remarks()]
+
+    def remarks(self) -> list[str]:
+        """Return the notes about the files of predictions."""
+        return self._predictions.remarks()
+
+    def totals(self, where: RowFilter | None = None) -> dict[str, str]:
+        """Return conditions that leave out last rows which look like totals."""
+        return self._predictions.totals(where)
+
+    def origin(self) -> dict[str, Any]:
+        """Count the ids without a partner."""
+        return {"unlabelled": self._labels.n_strange, "labels_left": self._labels.n_left}
+
+
+def _keys(name: str) -> Argument:
+    return Argument(_KEY, (name,), Texts())
+
+
+def _without_prefix(names: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.removeprefix(PREFIX) for name in names)
