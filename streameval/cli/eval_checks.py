@@ -168,9 +168,9 @@ def _labelled(
     UsageError
         If the labels lack a column.
     """
-    from streameval.runs.labelled import PREFIX, LabelledFiles, Labels  # noqa: PLC0415 (of --labels)
+    from streameval.runs.labelled import PREFIX, LabelledFiles, LabelsById  # noqa: PLC0415 (of --labels)
 
-    labels = Labels(reader(options.labels or ()), str(options.key))
+    labels = LabelsById(reader(options.labels or ()), str(options.key))
     names = [name.removeprefix(PREFIX) for name in options.y_true or ()]
     try:
         check_columns([labels.key, *names], labels.first)
@@ -253,7 +253,8 @@ def with_advice_to_join(error: UsageError, options: Options, row: RawRow) -> Usa
     shared = [name for name in row if rows and name in rows[0]]
     if not shared:
         return error
-    has_truth = all(name in row for name in options.y_true or ("y_true",))
+    truth = options.y_true or ("y_true",)
+    has_truth = all(name in row and name not in rows[0] for name in truth)
     labels, others = map(shlex.quote, options.files if has_truth else reversed(options.files))
     command = f"streameval eval {others} --labels {labels} --key {shlex.quote(shared[0])}"
     return UsageError(f"{error} If {labels} holds the labels, `{command}` joins them.")

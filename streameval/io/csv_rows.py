@@ -220,6 +220,8 @@ class CsvBlock:
                 if row[-1]
                 else f" (`sed 's/{mark}\\r*$//'` leaves out what is last in each row)"
             )
+        elif len(row) == 1 and line == self.first_line + n_newlines(self.data.rstrip()):
+            advice = " (--max-bad 1 leaves out one such row)"
         cells = "1 cell" if len(self.header) == 1 else f"{len(self.header)} cells"
         return f"the {self.top} has {cells}, and this row has {len(row)}{advice}"
 
@@ -297,6 +299,9 @@ class CsvLayout:
         if is_marked and len(_first_rows(data, delimiter, notation)[-1][1]) < len(names):
             names = names[1:]
         found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
+        if looks_on and is_free and _has_numbers(data, delimiter, notation, len(names)):
+            names = ("row", *names)
+            found.append("numbers of rows before the first column")
         told = (dialect.decimal, dialect.delimiter)
         is_told = any(one is not None for one in told) or delimiter == ","
         if looks_on and not is_told and dialect.thousands not in (",", "."):
@@ -410,6 +415,14 @@ def _has_columns(data: bytes) -> bool:
         return False
     width, *widths = [len(row) - (row[0] == _COMMENT) for _, row in rows]
     return width > 1 and len({*widths}) == 1 and widths[0] - width in (0, 1)
+
+
+def _has_numbers(data: bytes, delimiter: str, notation: Notation, width: int) -> bool:
+    """Tell whether the first rows begin with their numbers, as R and pandas write them."""
+    rows = [row for _, row in _first_rows(data, delimiter, notation)[1:]]
+    first = [row[0] for row in rows if len(row) == width + 1]
+    counted = (list(map(str, range(start, start + len(rows)))) for start in (0, 1))
+    return len(rows) > 1 and first in counted
 
 
 def _first_row(

@@ -409,7 +409,8 @@ def _object(text: str) -> dict[str, Any] | str:
     except RecursionError:
         return "not JSON (nested too deeply)"
     if end != len(text):
-        return f"not JSON (more text after the value, at character {end + 1})"
+        advice = "; sed 's/,\\r*$//' leaves out a last comma" if text[end:] == "," else ""
+        return f"not JSON (more text after the value, at character {end + 1}{advice})"
     if not is_text(text):
         return "not UTF-8"
     return value if isinstance(value, dict) else f"not an object, got {shown(value)}"

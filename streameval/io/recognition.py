@@ -14,6 +14,7 @@ PARQUET_MAGIC = b"PAR1"
 
 _MAX_LINE = 1000
 _MAX_HEAD = 4096
+_MAX_NAME = 100  # bytes in which the first file of an archive is named
 _UTF_16 = "is UTF-16; `iconv -f UTF-16 -t UTF-8 {file} > log.csv` writes UTF-8."
 _WORKBOOK = (
     "is a workbook; save its sheet as CSV, or `soffice --headless --convert-to csv {file}` does."
@@ -22,7 +23,15 @@ _FOREIGN: dict[bytes, str] = {
     codecs.BOM_UTF16_LE: _UTF_16,
     codecs.BOM_UTF16_BE: _UTF_16,
     MAGIC: "is a state, not a log; `streameval show` reads it.",
-    b"ARROW1\0": "is an Arrow file; save it as Parquet.",
+    b"ARROW1\0": (
+        "is an Arrow file; `python -c 'import pandas as p, sys; "
+        'p.read_feather(sys.argv[1]).to_parquet("log.parquet")\' {file}` writes Parquet.'
+    ),
+    **dict.fromkeys(
+        (b"\x80\x04\x95", b"\x80\x05\x95"),
+        "is a pickle; `python -c 'import pandas as p, sys; "
+        'p.read_pickle(sys.argv[1]).to_csv("log.csv")\' {file}` writes a data frame as CSV.',
+    ),
     b"SQLite format 3\0": (
         "is a SQLite database; `sqlite3 -csv -header {file} 'SELECT ...' > log.csv` writes CSV."
     ),
@@ -30,8 +39,12 @@ _FOREIGN: dict[bytes, str] = {
     b"PK\x03\x04": "is a ZIP archive; `unzip -p {file} | streameval eval -` reads a file in it.",
     b"Obj\x01": "is an Avro file; save it as Parquet or JSON lines.",
     b"\0": "begins with a NUL byte; it is not text.",
-    b"\x93NUMPY": "is a NumPy file; save it as CSV.",
+    b"\x93NUMPY": (
+        'is a NumPy file; `python -c \'import numpy as n, sys; n.savetxt("log.csv", '
+        'n.load(sys.argv[1]), delimiter=",")\' {file}` writes CSV without a header.'
+    ),
 }
+_ARRAYS = "holds NumPy arrays; save them as the columns of a CSV."
 _IN_WORKBOOKS = (b"[Content_Types].xml", b"opendocument")
 _PIPED = "| streameval eval - --delimiter '|'` reads it."
 _DRAWN = {
@@ -45,6 +58,31 @@ _DRAWN = {
     ),
 }
 """How tables begin that psql and others draw for people, and what makes CSV of them."""
+
+
+_DUMPED = {
+    rb"\A\s*<(?:!DOCTYPE|html|table)()": (
+        "is HTML; `python -c 'import pandas as p, sys; "
+        'p.read_html(sys.argv[1])[0].to_csv("log.csv")\' {file}` writes its first table as CSV.'
+    ),
+    rb"\A\s*<\?xml()": (
+        "is XML; `python -c 'import pandas as p, sys; "
+        'p.read_xml(sys.argv[1]).to_csv("log.csv")\' {file}` writes its rows as CSV.'
+    ),
+    rb"(?m)^COPY [^;]*\(([^;]*)\) FROM stdin;": (
+        r"is a dump of PostgreSQL; `sed '1,/^COPY/d; /^\\\./,$d' {file} | streameval eval - "
+        "--delimiter tab --header '{name}'` reads its first table."
+    ),
+    rb"(?m)^CREATE TABLE (?:IF NOT EXISTS )?([^\s(]+)": (
+        "is a dump of SQL; `(cat {file}; echo 'SELECT * FROM {name};') | sqlite3 -csv -header | "
+        "streameval eval -` reads its first table."
+    ),
+    rb"(?m)^INSERT INTO [^;]*\(([^;()]*)\)\s*VALUES": (
+        r"is a dump of SQL; `grep -oE '\([^()]+\)' {file} | tr -d '()' | streameval eval -` reads "
+        "rows of values in parentheses."
+    ),
+}
+"""What exports for other programs hold near the beginning, and what makes CSV of them."""
 
 
 def check_is_text(head: bytes, source: str) -> None:
@@ -63,6 +101,9 @@ def check_is_text(head: bytes, source: str) -> None:
     advice = next((said for magic, said in _FOREIGN.items() if head.startswith(magic)), "")
     if any(name in head for name in _IN_WORKBOOKS) and advice:
         advice = _WORKBOOK
+    elif b".npy" in head[:_MAX_NAME] and advice:
+        advice = _ARRAYS
+    advice = advice or _of_dump(head)
     if head[1:2] == b"\0":
         advice = advice or _UTF_16
     if head[:1] in (b" ", b"-", b"+", b"|", b"s", b"\xe2"):
@@ -70,6 +111,14 @@ def check_is_text(head: bytes, source: str) -> None:
         advice = "".join(f"is a table drawn for people; {said}" for said in found)
     if advice:
         raise BadDataError(f"{source}: {advice.replace('{file}', shlex.quote(source))}")
+
+
+def _of_dump(head: bytes) -> str:
+    """Name the command that makes CSV of an export for another program; empty if it is none."""
+    for form, said in _DUMPED.items():
+        if found := re.search(form, head):
+            return said.replace("{name}", found[1].decode("utf-8", "replace").replace(" ", ""))
+    return ""
 
 
 def log_type_of(path: str) -> str | None:

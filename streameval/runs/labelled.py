@@ -23,7 +23,7 @@ PREFIX = "labels."
 _KEY = "key"
 
 
-class Labels:
+class LabelsById:
     """One label for each id, all in memory, which notes the ids that had a prediction.
 
     A row without a label is none.
@@ -145,11 +145,11 @@ class LabelledBlock:
     ----------
     block : Block
         The predictions.
-    labels : Labels
+    labels : LabelsById
     """
 
     block: Any
-    labels: Labels
+    labels: LabelsById
 
     def __getattr__(self, name: str) -> Any:
         """Delegate everything else to the block."""
@@ -189,10 +189,10 @@ class LabelledFiles(BlockSource):
     Parameters
     ----------
     predictions : RowFiles
-    labels : Labels
+    labels : LabelsById
     """
 
-    def __init__(self, predictions: RowFiles, labels: Labels) -> None:
+    def __init__(self, predictions: RowFiles, labels: LabelsById) -> None:
         self._predictions, self._labels = predictions, labels
 
     def blocks(self) -> Iterator[Any]:

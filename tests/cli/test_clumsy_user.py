@@ -467,3 +467,19 @@ def test_eval_refuses_a_matrix_that_takes_most_of_the_memory(call, write):
         "GB, so there may be 10,000; --classes auto counts those that occur, up to 4,096, and "
         "--task values a column that says whether each row is right.\n"
     )
+
+
+def test_eval_names_the_items_of_lists_of_one(call, folder):
+    rows = [{"y_true": n % 2, "y_score": [n / 4]} for n in range(4)]
+    (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    said = call("eval", "a.jsonl", *BINARY).err
+    assert said.endswith("several classes. Use `--y-score y_score.0`.\n")
+    assert call("eval", "a.jsonl", *BINARY, "--y-score", "y_score.0").code == 0
+    (folder / "b.jsonl").write_text('{"y_true": 1, "y_score": []}\n')
+    assert call("eval", "b.jsonl", *BINARY).err.endswith("one for each of several classes.\n")
+
+
+def test_eval_refuses_one_column_for_truth_and_prediction(call, write):
+    name = write("a.csv", [{"y": 1, "s": 0}])
+    said = call("eval", name, "--y-true", "y", "--y-pred", "y").err
+    assert said == "streameval: error: `y` cannot be both the truth and the prediction.\n"

@@ -132,6 +132,14 @@ def test_refusal_of_two_files_names_the_command_that_joins_them(files, call, log
     assert shlex.split(command) == ["streameval", "eval", "scores.csv", *JOINED]
 
 
+def test_refusal_of_one_name_for_both_names_the_command_too(call, logs):
+    logs("target", "target")
+    given = ("--y-true", "target", "--y-score", "target")
+    said = call("eval", "scores.csv", "labels.csv", *BINARY, *given).err
+    assert "`target` cannot be both the truth and the prediction. If labels.csv holds" in said
+    assert "`streameval eval scores.csv --labels labels.csv --key id` joins them." in said
+
+
 @pytest.mark.parametrize("second", ["", "a,b\n1,2\n", '"a,b'])
 def test_refusal_of_files_that_share_no_column_names_none(second, call, logs, folder):
     (folder / "second.csv").write_text(second)

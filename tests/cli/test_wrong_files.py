@@ -12,6 +12,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from offenders import each
@@ -51,6 +52,10 @@ def make(name):
     return name
 
 
+ARROW = """is an Arrow file; `python -c 'import pandas as p, sys; \
+p.read_feather(sys.argv[1]).to_parquet("log.parquet")' arrow` writes Parquet."""
+ARRAY = """is a NumPy file; `python -c 'import numpy as n, sys; \
+n.savetxt("log.csv", n.load(sys.argv[1]), delimiter=",")' npy` writes CSV without a header."""
 WORKBOOK = "is a workbook; save its sheet as CSV, or `soffice --headless --convert-to csv wb` does."
 STATE = "is a state, not a log; `streameval show` reads it."
 
@@ -61,14 +66,14 @@ STATE = "is a state, not a log; `streameval show` reads it."
     [
         ("state", STATE),
         ("state.csv", STATE),
-        ("arrow", "is an Arrow file; save it as Parquet."),
+        ("arrow", ARROW),
         (
             "db",
             "is a SQLite database; `sqlite3 -csv -header db 'SELECT ...' > log.csv` writes CSV.",
         ),
         ("zip 1", "is a ZIP archive; `unzip -p 'zip 1' | streameval eval -` reads a file in it."),
         ("wb", WORKBOOK),
-        ("npy", "is a NumPy file; save it as CSV."),
+        ("npy", ARRAY),
     ],
 )
 def test_eval_recognises(name, message, command, folder, call):
@@ -233,3 +238,60 @@ def test_eval_refuses_bytes_that_are_no_text_before_it_looks_for_a_line(folder, 
         file.truncate(2**30)
     message = "holes.jsonl: begins with a NUL byte; it is not text."
     assert call("eval", "holes.jsonl").err == f"streameval: error: {message}\n"
+
+
+PREDICTIONS = pd.DataFrame({"y_true": [1, 0, 1], "y_pred": [1, 1, 1]})
+DUMP = "CREATE TABLE preds (y_true INTEGER, y_pred INTEGER);\n"
+COPIED = "SET a = 1;\nCOPY public.preds (y_true, y_pred) FROM stdin;\n1\t1\n0\t1\n1\t1\n\\.\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "write", "options"),
+    [
+        ("a.pkl", PREDICTIONS.to_pickle, ()),
+        ("a.feather", PREDICTIONS.to_feather, ()),
+        ("a.npy", lambda path: np.save(path, PREDICTIONS), ("--header", "y_true,y_pred")),
+        ("a.sql", lambda path: path.write_text(COPIED), None),
+        (
+            "b.sql",
+            lambda path: path.write_text(f"{DUMP}INSERT INTO preds VALUES (1, 1), (0, 1), (1, 1);"),
+            None,
+        ),
+        (
+            "c.sql",
+            lambda path: path.write_text(
+                "INSERT INTO p (y_true, y_pred) VALUES\n(1, 1),\n(0, 1),\n(1, 1);\n"
+            ),
+            None,
+        ),
+    ],
+)
+def test_refusal_names_a_command_that_makes_a_log(name, write, options, folder, call, stdin):
+    write(folder / name)
+    said = call("eval", name).err
+    command = said.partition("`")[2].partition("`")[0]
+    before, piped, after = command.partition(" | streameval eval -")
+    done = subprocess.run(before, shell=True, capture_output=True, check=True)
+    if piped:
+        stdin(done.stdout)
+    made = ["-"] if piped else [path.name for path in folder.glob("log.*")]
+    options = shlex.split(after) if options is None else options
+    found = call("eval", *made, *options, "--json").json
+    assert (found["rows"], found["metrics"]["accuracy"]) == (3, 2 / 3)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"<table border=1>\n<tr>", "log: is HTML; `python -c "),
+        (b"<?xml version='1.0'?>\n<rows>", "log: is XML; `python -c "),
+    ],
+)
+def test_pages_are_named_with_what_reads_them(data, said, folder, call):
+    (folder / "log").write_bytes(data)
+    assert said in call("eval", "log").err
+
+
+def test_archives_of_arrays_are_named(folder, call):
+    np.savez(folder / "a.npz", y_true=[1], y_pred=[1])
+    assert "a.npz: holds NumPy arrays; save them as" in call("eval", "a.npz").err

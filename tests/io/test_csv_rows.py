@@ -226,7 +226,7 @@ def test_a_hash_above_cells_names_their_column():
 
 
 def test_the_first_of_two_columns_may_lack_its_name():
-    (block,) = blocks('"t" "s"\n"1" "a" 5\n"2" "b" 6\n', Dialect())
+    (block,) = blocks('"t" "s"\n"x" "a" 5\n"y" "b" 6\n', Dialect())
     advice = "(`sed '1s/^/row /'` names a column before the others)"
     fault, _ = block.parse([WORD]).faults
     assert fault == (2, f"the header has 2 cells, and this row has 3 {advice}")
@@ -359,3 +359,26 @@ def test_tables_with_quotes_around_whole_cells_are_split_by_columns(text, is_spl
 def test_block_repr_leaves_out_the_data():
     (block,) = blocks("t,s\nsecret,1\n")
     assert "secret" not in repr(block)
+
+
+@each(
+    ("text", "header"),
+    [
+        ('"t" "s"\n"1" 5 x\n"2" 6 y\n', ("row", "t", "s")),
+        ("t,s\n0,5,x\n1,6,y\n", ("row", "t", "s")),
+        ("t,s\n0,5,x\n2,6,y\n", ("t", "s")),
+        ("t,s\n0,5,x\n", ("t", "s")),
+        ("t,s\n0,5,x\n1,6\n", ("t", "s")),
+    ],
+)
+def test_first_rows_show_that_their_numbers_have_no_name(text, header):
+    (block,) = blocks(text, Dialect())
+    assert block.header == header
+    assert ("numbers of rows before the first column" in block.found) == (header[0] == "row")
+
+
+def test_block_names_the_option_that_leaves_out_a_last_row_of_one_cell():
+    (block,) = blocks("t,s\n1,5\n2\n3,6\n(3 rows affected)\n")
+    (_, of_row), (_, of_last) = block.parse([WORD]).faults
+    assert of_row == "the header has 2 cells, and this row has 1"
+    assert of_last == f"{of_row} (--max-bad 1 leaves out one such row)"

@@ -73,6 +73,10 @@ JQ = "jq -c '.[]' log > log.lines.jsonl makes them"
         ("{'t': 1}", "not JSON (expecting property name enclosed in double quotes, at character 2"),
         ("cat", "not JSON (expecting value, at character 1)"),
         ('{"t": 1} {"t": 2}', "not JSON (more text after the value, at character 9)"),
+        (
+            '{"t": 1},',
+            r"not JSON (more text after the value, at character 9; sed 's/,\r*$//' leaves",
+        ),
         ('{"t": ' + "9" * 5000 + "}", "not JSON (a number of thousands of digits)"),
         ("[" * 100_000, "begins with '[', but JSON lines are expected, one object a line; " + JQ),
         ('{"a":' * 100_000, "not JSON (nested too deeply)"),

@@ -191,6 +191,8 @@ def lay_out(
     label = options.y_true or ("y_true",)
     names = (*label, *prediction, *also, *others)
     check_columns(names, rows)
+    if shared := next((name for name in label if name in prediction), None):
+        raise UsageError(f"`{shared}` cannot be both the truth and the prediction.")
     whole = [row for row in rows if not any(is_gap(row.get(name)) for name in names)]
     row = typical_row(whole or rows, names)
     _refuse_objects(label[0], row[label[0]])
@@ -601,9 +603,20 @@ def score_classes(options: Options, layout: TaskColumns) -> Any:
     if width is not None and width < (1 if layout.multilabel else 2):
         raise UsageError(
             f"`{layout.prediction[0]}` holds a list of {width}; a score is a number, or a list "
-            "of one for each of several classes."
+            f"of one for each of several classes.{_first_of(layout)}"
         )
     return width
+
+
+def _first_of(layout: TaskColumns) -> str:
+    """Name the items of columns that hold lists of one."""
+    columns = {"--y-true": layout.label[0], "--y-score": layout.prediction[0]}
+    named = [
+        f"{option} {shlex.quote(f'{name}.0')}"
+        for option, name in columns.items()
+        if isinstance(found := layout.row[name], list) and len(found) == 1
+    ]
+    return f" Use `{' '.join(named)}`." if named else ""
 
 
 def note_of_classes(options: Options, classes: Any, names: tuple[str, ...]) -> tuple[str, ...]:
