@@ -91,19 +91,19 @@ def test_eval_asks_for_predictions(call, write):
             "--y-true takes one column, unless --multilabel is given.",
         ),
         (
-            ONE,
-            ["--y-pred", "y_true", "--threshold", "1"],
-            "--threshold is for scores, and `y_true` holds labels.",
+            [{"y_true": 1, "y_pred": 1}],
+            ["--threshold", "1"],
+            "--threshold is for scores, and `y_pred` holds labels.",
         ),
         (
-            ONE,
-            ["--y-pred", "y_true", "--scores", "real"],
-            "--scores is for scores, and `y_true` holds labels.",
+            [{"y_true": 1, "y_pred": 1}],
+            ["--scores", "real"],
+            "--scores is for scores, and `y_pred` holds labels.",
         ),
         (
-            ONE,
-            ["--y-pred", "y_true", "--top-k", "2"],
-            "--top-k is for scores, and `y_true` holds labels.",
+            [{"y_true": 1, "y_pred": 1}],
+            ["--top-k", "2"],
+            "--top-k is for scores, and `y_pred` holds labels.",
         ),
         (ONE, ["--pos-label", "x"], "--pos-label must be an integer as the labels are, got 'x'."),
         (
