@@ -217,14 +217,14 @@ def _remedies(text: str, options: Options) -> list[str]:
         block, is_whole = next(blocks, None), next(blocks, None) is None
     except BadDataError:
         return []
-    if block is None or not hasattr(block, "values"):
+    if block is None or not hasattr(block, "cells"):
         return []
     columns = {name: getattr(options, name) or (name,) for name in _READ_AS_NUMBERS}
     names = [*chain.from_iterable(columns.values()), options.time or ""]
     takes_gaps = options.task in OPTIONS_OF_TASKS["nan"]
     skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
     gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
-    mends = remedies(block.values(names), gaps, block.notation.decimal)
+    mends = remedies(block.cells(names), gaps, block.notation.decimal)
     if "is missing" not in text and all(one.startswith(("--nan", "--where")) for one in mends):
         mends = []  # other rows have gaps
     needed = [*["--encoding cp1252"] * is_encoded, *mends]

@@ -173,7 +173,7 @@ class CsvBlock:
             for more in range(line + 1, self.first_line + after):
                 yield more, f"part of the bad row that begins on line {line}"
 
-    def values(self, names: Iterable[str]) -> dict[str, list[str]]:
+    def cells(self, names: Iterable[str]) -> dict[str, list[str]]:
         """List the cells of some columns, as far as there are such."""
         rows = [row for _, row in self._rows() if isinstance(row, list)]
         indexes = {name: self.header.index(name) for name in names if name in self.header}

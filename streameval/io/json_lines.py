@@ -98,7 +98,7 @@ class JsonBlock:
         rows = (row for _, rows, _ in self._pieces() for row in rows)
         return rows if self.notation.is_usual else map(self.notation.read_value, rows)
 
-    def values(self, names: Iterable[str]) -> dict[str, list[Any]]:
+    def cells(self, names: Iterable[str]) -> dict[str, list[Any]]:
         """List the values of some fields and paths, as far as there are such."""
         rows = list(map(Fields, self.rows()))
         found = {name: [row[name] for row in rows if name in row] for name in names}

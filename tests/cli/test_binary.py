@@ -533,9 +533,10 @@ def test_scores_of_a_list_too_short_are_refused(task, options, length, call, wri
     log = write("a.jsonl", [{"y_true": 1, "y_score": [0.5] * length}])
     done = call("eval", log, "--task", task, *options)
     assert done.code == 2
+    hint = " Use `--y-score y_score.0`." * length
     assert done.err == (
         f"streameval: error: `y_score` holds a list of {length}; a score is a number, or a list "
-        "of one for each of several classes.\n"
+        f"of one for each of several classes.{hint}\n"
     )
 
 

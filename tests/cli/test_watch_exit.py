@@ -44,7 +44,7 @@ def files(folder):
         (("--where", "absent=1"), 2, "'absent'"),
         (("--alerts", "no data for 1d", "--on-alert", "no-such-program"), 2, "no-such-program"),
         (("--serve", "nowhere/x"), 2, "--serve"),
-        (("--max-bad", "0", "--y-true", "y_score"), 3, "log.jsonl, line 2"),
+        (("--max-bad", "0", "--y-true", "ts"), 3, "log.jsonl, line "),
         (("--output", "absent/file"), 3, "absent/file: no such file or directory."),
     ],
 )

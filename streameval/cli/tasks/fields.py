@@ -191,8 +191,8 @@ def lay_out(
     label = options.y_true or ("y_true",)
     names = (*label, *prediction, *also, *others)
     check_columns(names, rows)
-    if label == prediction:
-        raise UsageError(f"`{','.join(label)}` cannot be both the truth and the prediction.")
+    if label == prediction and len(label) == 1:
+        raise UsageError(f"`{label[0]}` cannot be both the truth and the prediction.")
     whole = [row for row in rows if not any(is_gap(row.get(name)) for name in names)]
     row = typical_row(whole or rows, names)
     _refuse_objects(label[0], row[label[0]])
