@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
@@ -15,6 +15,7 @@ from streameval.configs.collection import Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
 from streameval.exact.array_types import Array
+from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_array, as_ids, read_weights
 from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import rows_of_units, weighted_rows
@@ -160,7 +161,8 @@ def _count_clusters(member: Member, rows: GroupedRows, groups: Array, n_groups: 
 def weights_of(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | None:
     """Return the weight of each row, the maximum over what is counted; None if all are 1.
 
-    Where rows have several items, such as masks, it is the sum of their weights, (n, items).
+    Where rows have several items, such as masks, it is the sum of their weights, (n, items): of the
+    items whose exact sum is the largest in that row.
     """
     kinds = dict.fromkeys(
         (name if name in columns else None, _n_items(member, columns))
@@ -172,8 +174,19 @@ def weights_of(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | N
     width = max(weights.shape[1] for weights in every)
     if len(every) > 1:
         every = [np.pad(weights, ((0, 0), (0, width - weights.shape[1]))) for weights in every]
-    found = functools.reduce(np.maximum, every)
-    return found[:, 0] if width == 1 else found
+    if width == 1:
+        largest: Array = functools.reduce(np.maximum, every)[:, 0]
+        return largest
+    return _heaviest(every)
+
+
+def _heaviest(every: Sequence[Array]) -> Array:
+    """Choose for each row the weights of items, (n, items), with the largest exact sum."""
+    sums = [FixedPoint.of_numbers(one.ravel()).reshape(*one.shape).totals() for one in every]
+    whole = [one.whole for one in sums]
+    fraction = [np.zeros(one.shape) if one.fraction is None else one.fraction for one in sums]
+    heaviest = np.lexsort((fraction, whole), axis=0)[-1]
+    return np.asarray(np.take_along_axis(np.stack(every), heaviest[None, :, None], axis=0)[0])
 
 
 def _n_items(member: Member, columns: Mapping[Any, Any]) -> int:

@@ -590,3 +590,26 @@ def test_many_panes_of_one_batch_count_as_those_of_small_batches(inner, columns)
         for part in [{name: column[start : start + 2_000] for name, column in rows.items()}]
     ]
     assert whole.to_bytes() == se.merge(parts).to_bytes()
+
+
+@each("dtype", [np.int64, np.float64])
+def test_rows_with_items_of_two_widths_weigh_as_much_as_the_heaviest_member(dtype: type) -> None:
+    members = {"two": se.ConfusionAccumulator("auto"), "three": se.ConfusionAccumulator("auto")}
+    of_three = {"y_true": "t", "y_pred": "p", "sample_weight": "w"}
+    w = se.Windowed(se.Collection(members, columns={"three": of_three}), pane=10)
+    labels = {
+        "y_true": [[0, 1]] * 3,
+        "y_pred": [[1, 1]] * 3,
+        "t": [[0, 1, 1]] * 3,
+        "time": [3, 4, 15],
+    }
+    weights = (
+        np.array([[1, 1], [0, 2], [1, 0]], dtype),
+        np.array([[0, 0, 1], [3, 0, 1], [0, 0, 2]], dtype),
+    )
+    if dtype is np.float64:
+        weights[1][1, 0] += 0.5
+    w.update(labels | {"p": labels["t"], "sample_weight": weights[0], "w": weights[1]})
+    assert [w.n_rows(0, 10), w.n_rows(10, 20)] == [2 + weights[1][1].sum(), 2]
+    heaviest = [max(part.n.values()) for _, _, part in w.panes()]
+    assert heaviest == [weights[1][:2].sum(), 2]
