@@ -24,10 +24,10 @@ from streameval.accumulators.panes import Panes
 from streameval.accumulators.pending import RowBuffer, Rows
 from streameval.accumulators.sealed import (
     FlatGroups,
+    FlatLeaves,
     FlatSlices,
     Sealed,
     decode_inner,
-    encode_inner,
 )
 from streameval.configs.inner import Inner, OuterConfig, key_columns
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig
@@ -51,14 +51,8 @@ _MAX_BLANK = 256
 _MAX_CODES = 2**16
 _SPREAD = 2**11
 
-_FIELDS = (
-    "accumulator",
-    *Panes.NAMES,
-    *FlatSlices.NAMES,
-    *FlatGroups.NAMES,
-    "leaves",
-    Panes.OPTIONAL,
-)
+_TABLES = Panes, FlatSlices, FlatGroups, FlatLeaves
+_FIELDS = ("accumulator", *(name for one in _TABLES for name in one.NAMES), *Panes.OPTIONAL)
 """The fields of bytes that may exist, in their order."""
 
 _LEVEL_OF: dict[Key, Any] = {
@@ -133,8 +127,7 @@ class Held:
         self.layout: tuple[Any, ...] = ()
         self.texts: dict[Key, dict[Any, int]] = {}
         self.blank: tuple[GroupedRows, ...] = ()
-        many = codes is None or len(codes.values) > _MAX_CODES
-        self.codes = ValueCodes() if many or codes is None else codes
+        self.codes = ValueCodes() if codes is None or len(codes.values) > _MAX_CODES else codes
         self.n_queries, self.read = 0, None
         self.weight: FixedPoint | None = None
 
@@ -270,7 +263,7 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def to_bytes(self) -> bytes:
         """Write options and groups as flat columns; equal accumulators give equal bytes."""
-        fields = {"accumulator": encode_inner(self._config.accumulator)}
+        fields = {"accumulator": codec.Nested((self._config.accumulator.empty().to_bytes(),))}
         fields |= self._everything(self._held).written()
         settings = codec.settings_json(self._config.settings)
         return codec.encode(self.type_id, self.type_name, settings, fields)
@@ -285,12 +278,9 @@ class Grouping(Accumulator[ConfigT, Any]):
         require(parts.header["config"].keys() == options, "the options are not those of this class")
         config = definition.make_config({"accumulator": accumulator, **parts.options})
         inner, state_type = Inner(cls, config), definition.state_of(config)
-        names = [
-            name
-            for name in ("accumulator", *state_type.names(inner))
-            if name in fields or name != Panes.OPTIONAL
-        ]
-        require([*fields] == names, "the fields are not those of its groups")
+        names = ["accumulator", *state_type.names(inner)]
+        left_out = [name for name in state_type.OPTIONAL if name not in fields]
+        require([*fields, *left_out] == names, "the fields are not those of its groups")
         parts.check_header(codec.settings_json(config.settings), fields)
         state = state_type.read(inner, 1, fields)
         errors = (error for one in accumulator.counted for error in one.cls._definition.errors)
@@ -418,9 +408,8 @@ class Grouping(Accumulator[ConfigT, Any]):
         if missing is None:
             return batch, keys, None
         self._check_lengths(keys, batch.size)
-        columns: dict[Key, Array] = {
-            key: keys[key][missing] for key in (TIMES, CODES) if key in keys
-        }
+        columns: dict[Key, Array] = {TIMES: keys[TIMES][missing]}
+        columns |= {CODES: keys[CODES][missing]} if CODES in keys else {}
         blank = GroupedRows(columns, len(columns[TIMES]), held.codes)
         weights = batch.weights()
         if weights is not None:
@@ -509,8 +498,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         if held.used and (rows.layout != held.layout or held.used + rows.size > limit):
             if len(held.codes.values) > _MAX_CODES:
                 return self._flushed(held, rows)
-            n_queries, held = held.n_queries, self._flushed(held)
-            held.n_queries = n_queries
+            held = self._flushed(held)
         held.put(rows, limit)
         return held
 
@@ -530,4 +518,6 @@ class Grouping(Accumulator[ConfigT, Any]):
             state = self._split(state, held, held.rows(held.block))
         if rows is not None:
             state = self._split(state, Held(state, None, held.codes), rows)
-        return Held(state, held.total, held.codes)
+        made = Held(state, held.total, held.codes)
+        made.n_queries = held.n_queries  # the numbers of queries are in use
+        return made

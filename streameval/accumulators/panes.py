@@ -14,9 +14,9 @@ panes are those whose ``rows`` are the weight of what is counted.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Self
 
 import attrs
@@ -30,6 +30,8 @@ from streameval.accumulators.sealed import (
     flat_type,
     gathered,
     merged_all,
+    read_unsigned,
+    unsigned_column,
 )
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig
@@ -113,22 +115,19 @@ class Panes(FlatTable):
     """
 
     NAMES = ("newest", "tiers", "panes", "rows", "labelled")
-    """The names of its own fields."""
-    OPTIONAL = "unlabelled"
-    """The name of one that is omitted if each pane is known to have all its rows in its slices."""
+    OPTIONAL = ("unlabelled",)
+    """It is omitted if each pane is known to have all its rows in its slices."""
 
     inner: Inner
     newest: int | None
     panes: dict[int, Pane]
-    weight: FixedPoint = attrs.field(
-        default=attrs.Factory(lambda self: weight_of(self.panes.values()), takes_self=True)
-    )
+    weight: FixedPoint
     _total: Any = None
 
     @classmethod
     def empty(cls, inner: Inner, size: int) -> Self:  # noqa: ARG003 - one signature for all
         """Hold no panes."""
-        return cls(inner, None, {})
+        return cls(inner, None, {}, FixedPoint.zeros(()))
 
     @classmethod
     def joined(cls, states: Sequence[Self]) -> Self:
@@ -142,10 +141,8 @@ class Panes(FlatTable):
             return first
         config, newest = first.config, max(times)
         held, edges = dict(first.panes), [*config.edges(newest), _BEFORE]
-        coming = [
-            held.pop(pane.start) for pane in first.panes.values() if pane.start < edges[pane.tier]
-        ]
-        coming += [pane for state in rest for pane in state.panes.values()]
+        old = [start for start, pane in first.panes.items() if start < edges[pane.tier]]
+        coming = [*map(held.pop, old), *(pane for state in rest for pane in state.panes.values())]
         places, place_of = places_of(config, [pane.start for pane in coming], newest)
         groups = {place: [held[place[0]]] if place[0] in held else [] for place in places}
         for pane, at in zip(coming, place_of.tolist(), strict=True):
@@ -174,7 +171,7 @@ class Panes(FlatTable):
             for made, own in zip(held, found, strict=True):
                 made[name] = next(sums) if own else None
         pairs = zip(groups.items(), held, strict=True)
-        return [Pane.of(place, weight_of(own), **made) for (place, own), made in pairs]
+        return [Pane.of(place, rows_of(own).total(), **made) for (place, own), made in pairs]
 
     def _compact(self) -> Self:
         """Copy panes out of columns that mostly hold panes that have been replaced since."""
@@ -249,13 +246,11 @@ class Panes(FlatTable):
     @property
     def end(self) -> int:
         """The end of the newest pane; there must be a row."""
-        end: int = self.config.end_of(self.newest)
-        return end
+        return int(self.config.end_of(self.newest))
 
     def within(self, start: int, end: int) -> Pane:
         """Merge the panes within two times, of which there must be one."""
-        (merged,) = self.sums_of({(start, end, 0): self.spans(start, end)})
-        return merged
+        return self.sums_of({(start, end, 0): self.spans(start, end)})[0]
 
     @property
     def before(self) -> Pane | None:
@@ -288,29 +283,24 @@ class Panes(FlatTable):
         kept = panes if self.before is None else panes[:-1]
         numbers = [(pane.start - shift) // tiers[pane.tier].width for pane in kept]
         sizes = np.bincount([pane.tier for pane in kept], minlength=len(tiers))
-        rows, labelled = rows_of(panes), [pane.part is not None for pane in panes]
+        rows, labelled = rows_of(panes), np.array([pane.part is not None for pane in panes], bool)
         flat = self.leaves
         fields: dict[str, Any] = {
             "newest": Column(np.array(times, dtype=np.int64)),
-            "tiers": Column(sizes.astype(np.uint64)),
+            "tiers": unsigned_column(sizes),
             "panes": Column(np.array(numbers, dtype=np.int64)),
             "rows": rows,
-            "labelled": _flags(labelled),
+            "labelled": unsigned_column(labelled),
         } | flat.written()
-        known = [pane.is_known for pane in panes]
-        held = [pane.unlabelled is not None for pane in panes]
-        are_labelled = _are_labelled(rows, flat, np.array(labelled, dtype=bool))
+        known = np.array([pane.is_known for pane in panes])
+        held = np.array([pane.unlabelled is not None for pane in panes])
+        are_labelled = _are_labelled(rows, flat, labelled)
         if "unlabelled" in self.tables and not _is_default(known, held, are_labelled):
             counts = gathered(self.tables["unlabelled"], self.held("unlabelled"))
-            block = {"known": _flags(known), "held": _flags(held)} | counts.written()
-            fields[self.OPTIONAL] = codec.Nested((codec.encode_block(block),))
+            flags = {"known": unsigned_column(known), "held": unsigned_column(held)}
+            block = flags | counts.written()
+            fields["unlabelled"] = codec.Nested((codec.encode_block(block),))
         return fields
-
-    @classmethod
-    def names(cls, inner: Inner) -> list[str]:
-        """List the names of all fields, in their order."""
-        held = inner.options.accumulator
-        return [*cls.NAMES, *flat_type(held).names(held), cls.OPTIONAL]
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:  # noqa: ARG003
@@ -332,22 +322,24 @@ class Panes(FlatTable):
         require(0 <= n_panes - len(numbers) <= 1 and len(labelled) == n_panes, "panes")
         require(set(labelled) <= {0, 1}, "labelled")
         pairs = [*zip(np.repeat(np.arange(len(tiers)), tiers).tolist(), numbers, strict=True)]
-        require(all(a < b for a, b in pairwise(pairs)), "panes are out of order")
+        require(all(a < b for a, b in itertools.pairwise(pairs)), "panes are out of order")
         held = config.accumulator
         flat = flat_type(held).read(held, sum(labelled), fields)
         flat.check_filled()
         require(bool(held.truths) or 0 not in labelled, "rows without labels that need none")
         empty = cls.empty(inner, 1)
         known, without = empty._read_unlabelled(rows, flat, fields)
+        if not newest:
+            return empty
         parts = zip(_spread(flat, fields["labelled"].values), without, known, strict=True)
-        names = "part", "unlabelled", "is_known"
-        has_before = n_panes > len(pairs)
-        places = _read_places(config, newest[0], pairs, has_before=has_before) if newest else []
+        places = _read_places(config, newest[0], pairs, has_before=n_panes > len(pairs))
         panes = {
-            place[0]: Pane.of(place, rows[at], **dict(zip(names, own, strict=True)))
-            for at, (place, own) in enumerate(zip(places, parts, strict=True))
+            place[0]: Pane.of(place, rows[at], part=part, unlabelled=unlabelled, is_known=is_known)
+            for at, (place, (part, unlabelled, is_known)) in enumerate(
+                zip(places, parts, strict=True)
+            )
         }
-        return cls(inner, newest[0] if newest else None, panes, weight)
+        return cls(inner, newest[0], panes, weight)
 
     def _read_unlabelled(
         self, rows: FixedPoint, flat: Any, fields: Mapping[str, Any]
@@ -355,11 +347,11 @@ class Panes(FlatTable):
         """Read the rows without a label by slice, and whether they are known, of each pane."""
         size, labelled = len(rows.whole), fields["labelled"].values
         are_labelled = _are_labelled(rows, flat, labelled)
-        if self.OPTIONAL not in fields:
+        if "unlabelled" not in fields:
             known = are_labelled & ("unlabelled" in self.tables)
             return known.tolist(), [None] * size
-        nested = fields[self.OPTIONAL]
-        require(isinstance(nested, codec.Nested) and len(nested.items) == 1, self.OPTIONAL)
+        nested = fields["unlabelled"]
+        require(isinstance(nested, codec.Nested) and len(nested.items) == 1, "unlabelled")
         require("unlabelled" in self.tables, "rows without a label by slice, without slices")
         inner = self.tables["unlabelled"]
         names = ["known", "held", *FlatSlices.names(inner)]
@@ -448,23 +440,16 @@ def _is_default(known: Any, held: Any, are_labelled: Mask) -> bool:
     return not np.any(held) and np.array_equal(known, are_labelled)
 
 
-def _flags(flags: Sequence[bool]) -> Column:
-    return Column(np.array(flags, dtype=np.uint64))
-
-
 def _read_flags(column: Any, size: int) -> Mask:
-    is_column = isinstance(column, Column) and column.values.dtype.kind == "u"
-    require(is_column and len(column) == size and bool((column.values <= 1).all()), "flags")
-    return np.asarray(column.values == 1)
+    flags = read_unsigned(column, "flags")
+    require(len(flags) == size and bool((flags <= 1).all()), "flags")
+    return flags.astype(bool)
 
 
 def _spread(columns: Any, held: Mask) -> list[Sealed | None]:
     """Return what is in columns, in order, where panes hold it."""
-    index = np.cumsum(held.astype(np.int64)) - 1
-    return [
-        Sealed(columns, at) if is_held else None
-        for at, is_held in zip(index.tolist(), held.tolist(), strict=True)
-    ]
+    at = itertools.count()
+    return [Sealed(columns, next(at)) if is_held else None for is_held in held.tolist()]
 
 
 def _sealed(parts: Sequence[Sealed], columns: Any) -> dict[int, Sealed]:
@@ -476,8 +461,3 @@ def rows_of(panes: Iterable[Pane]) -> FixedPoint:
     """List the weights of all rows of some panes, labelled or not."""
     parts = [pane.rows.reshape(1) for pane in panes]
     return FixedPoint.concatenate([FixedPoint.zeros(0), *parts])
-
-
-def weight_of(panes: Iterable[Pane]) -> FixedPoint:
-    """Add up the weights of all rows of some panes; a total above 2**63 - 1 raises."""
-    return FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in panes)])

@@ -76,19 +76,15 @@ def live_in_turn(parts: Sequence[Any]) -> Iterator[list[Any]]:
     """
     for _, run in itertools.groupby(parts, lambda one: id(getattr(one, "columns", None))):
         some = [*run]
-        if isinstance(some[0], Sealed):
-            yield from some[0].columns.in_turn([one.index for one in some])
+        columns = getattr(some[0], "columns", None)
+        if isinstance(columns, FlatLeaves):
+            yield from columns.in_turn([one.index for one in some])
         else:
-            yield some
-
-
-def encode_inner(inner: Inner) -> codec.Nested:
-    """Encode an inner accumulator, as one that has counted nothing."""
-    return codec.Nested((inner.empty().to_bytes(),))
+            yield [*map(live, some)]
 
 
 def decode_inner(nested: Any, version: int, outer: Iterable[type[Any]]) -> Inner:
-    """Read what `encode_inner` wrote.
+    """Read the accumulator of a group from the bytes of one that has counted nothing.
 
     Parameters
     ----------
@@ -112,33 +108,35 @@ def gathered(inner: Inner, parts: Sequence[Sealed]) -> Any:
     """Store accumulators of several columns in one, in their order."""
     if not parts:
         return flat_type(inner).empty(inner, 0)
-    columns = {id(part.columns): part.columns for part in parts}
-    positions: dict[int, list[int]] = {key: [] for key in columns}
+    positions: dict[int, list[int]] = {}
     for position, part in enumerate(parts):
-        positions[id(part.columns)].append(position)
+        positions.setdefault(id(part.columns), []).append(position)
     held = [
-        columns[key].taken(np.array([parts[position].index for position in own]))
-        for key, own in positions.items()
+        parts[own[0]].columns.taken(np.array([parts[at].index for at in own]))
+        for own in positions.values()
     ]
     flat = held[0].concatenated(held)
     order = np.concatenate([*positions.values()])
-    return flat if len(columns) == 1 else flat.taken(np.argsort(order))
+    return flat if len(held) == 1 else flat.taken(np.argsort(order))
 
 
 def merged_all(inner: Inner, groups: Sequence[Sequence[Sealed]]) -> list[Sealed]:
     """Merge each group of one or more accumulators; all groups at once."""
-    several = [parts for parts in groups if len(parts) > 1]
-    flat = gathered(inner, [part for parts in several for part in parts])
-    numbers = np.repeat(np.arange(len(several)), [len(parts) for parts in several])
-    columns = flat.summed(numbers, len(several)) if several else flat
-    sums = iter([Sealed(columns, index) for index in range(len(several))])
-    return [next(sums) if len(parts) > 1 else parts[0] for parts in groups]
+    flat = gathered(inner, [part for parts in groups for part in parts])
+    numbers = np.repeat(np.arange(len(groups)), [len(parts) for parts in groups])
+    columns = flat.summed(numbers, len(groups)) if groups else flat
+    return [Sealed(columns, index) for index in range(len(groups))]
 
 
 class FlatTable(ABC):
     """Groups of one configuration in columns; equal tables are the same bytes."""
 
     __slots__ = ()
+
+    NAMES: ClassVar[tuple[str, ...]]
+    """The names of its own fields in bytes, in their order."""
+    OPTIONAL: ClassVar[tuple[str, ...]] = ()
+    """The names of those behind them that are omitted at their default."""
 
     inner: Inner
     leaves: Any
@@ -158,6 +156,13 @@ class FlatTable(ABC):
     def copy(self: Any) -> Any:
         """Make an accumulator of these groups."""
         return self.inner.cls._make(self.config, attrs.evolve(self, total=self.total.copy()))
+
+    @classmethod
+    def names(cls, inner: Inner) -> list[str]:
+        """List the names of all fields, in their order."""
+        held = None if inner is inner.leaf else inner.options.accumulator
+        within = [] if held is None else flat_type(held).names(held)
+        return [*cls.NAMES, *within, *cls.OPTIONAL]
 
     @abstractmethod
     def written(self) -> dict[str, Any]:
@@ -191,6 +196,8 @@ class FlatLeaves(FlatTable):
     columns : tuple of FlatStates or FlatGroups
         The states of each member; those of one that is `Clustered` are its groups.
     """
+
+    NAMES = ("leaves",)
 
     inner: Inner
     columns: tuple[FlatStates | FlatGroups, ...]
@@ -294,11 +301,6 @@ class FlatLeaves(FlatTable):
             for name, numbers in flat.numbers().items()
         }
 
-    @staticmethod
-    def names(inner: Inner) -> list[str]:  # noqa: ARG004 - one signature for all
-        """List the names of all fields, in their order."""
-        return ["leaves"]
-
     def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
         return {"leaves": codec.Nested(tuple(flat.encode() for flat in self.columns))}
@@ -389,7 +391,6 @@ class FlatSlices(FlatTable):
     """
 
     NAMES: ClassVar[tuple[str, ...]] = ("values", "lengths", "codes", "others")
-    """The names of its own fields."""
 
     inner: Inner
     known: list[Value]
@@ -432,10 +433,8 @@ class FlatSlices(FlatTable):
     @cached_property
     def parts(self) -> dict[Value, Sealed]:
         """The slice of each value with rows; its method `copy` makes the accumulator."""
-        keys = enumerate(self.codes.tolist())
-        return {
-            self.known[code]: Sealed(self.leaves, at) for at, code in keys if code < self._other
-        }
+        codes = self.codes[~self._are_other].tolist()
+        return {self.known[code]: Sealed(self.leaves, at) for at, code in enumerate(codes)}
 
     @property
     def other(self) -> Sealed | None:
@@ -465,14 +464,9 @@ class FlatSlices(FlatTable):
         return {name: column[:size] for name, column in numbers.items()}
 
     @property
-    def _other(self) -> int:
-        """The code of other rows."""
-        return len(self.known)
-
-    @property
     def _are_other(self) -> Mask:
         """Which slices have the rows of any other value."""
-        return np.asarray(self.codes == self._other)
+        return np.asarray(self.codes == len(self.known))
 
     @property
     def n_items(self) -> int:
@@ -515,17 +509,12 @@ class FlatSlices(FlatTable):
         """The accumulator of each slice."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
-    @cached_property
-    def _starts(self) -> Ints:
-        """Where the slices of each accumulator begin."""
-        return np.cumsum(self.lengths) - self.lengths
-
     def taken(self, indices: Array) -> Self:
         """Copy some accumulators, in the order of the indices."""
         if np.array_equal(indices, np.arange(len(self))):
             return self
         lengths = self.lengths[indices]
-        slices = run_indices(self._starts[indices], lengths)
+        slices = run_indices(np.cumsum(self.lengths)[indices] - lengths, lengths)
         leaves = self.leaves.taken(slices)
         return type(self)(self.inner, self.known, lengths, self.codes[slices], leaves)
 
@@ -552,10 +541,6 @@ class FlatSlices(FlatTable):
         """Make the states of the accumulators at some indices."""
         return [*map(self.state, indices)]
 
-    def in_turn(self, indices: Sequence[int]) -> Iterator[list[Any]]:
-        """Yield the accumulators at some indices, one by one."""
-        return ([self.part(index)] for index in indices)
-
     def weight(self, index: int) -> int | float:
         """Return the weight of an accumulator; of a collection, that of its heaviest member."""
         return max(n[index].to_numbers().item() for n in self._each_weight)
@@ -576,19 +561,13 @@ class FlatSlices(FlatTable):
         """Return the fields whose numbers have one shape in all of them, as arrays by name."""
         return self.plain.numbers()
 
-    @classmethod
-    def names(cls, inner: Inner) -> list[str]:
-        """List the names of all fields, in their order."""
-        held = inner.options.accumulator
-        return [*cls.NAMES, *flat_type(held).names(held)]
-
     def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
         used, codes = np.unique(self.codes[~self._are_other], return_inverse=True)
         values = [codec.canonical_json(self.known[code]) for code in used.tolist()]
         texts = np.array([*values, None], dtype=object)[:-1]
         others = np.bincount(self.owners[self._are_other], minlength=len(self))
-        columns = (Column(texts), *map(_as_unsigned, (self.lengths - others, codes, others)))
+        columns = (Column(texts), *map(unsigned_column, (self.lengths - others, codes, others)))
         return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.written()
 
     @classmethod
@@ -601,7 +580,7 @@ class FlatSlices(FlatTable):
         ranks = [rank_of(value) for value in values]
         require(all(a < b for a, b in itertools.pairwise(ranks)), "values are out of order")
         lengths, codes, others = (
-            _unsigned(fields[name], name) for name in ("lengths", "codes", "others")
+            read_unsigned(fields[name], name) for name in ("lengths", "codes", "others")
         )
         require(len(lengths) == len(others) == size, "lengths of slices")
         limit = config.max_values
@@ -624,25 +603,21 @@ class FlatSlices(FlatTable):
         codes: Array,
         fields: Mapping[str, Any],
     ) -> Self:
-        """Read the slices, and check which values have one."""
+        """Read slices; they are in the fixed order, and rows have none only past the limit."""
         held = inner.options.accumulator
         leaves = flat_type(held).read(held, len(codes), fields)
         leaves.check_filled()
         made = cls(inner, values, lengths.astype(np.int64), codes.astype(np.int64), leaves)
-        made._check_kept()
-        return made
-
-    def _check_kept(self) -> None:
-        """Check that slices are in the fixed order, and that `other` exists only past the limit."""
-        config, owners, codes = self.inner.options, self.owners, self.codes
-        rises = (np.diff(codes) > 0) | (np.diff(owners) > 0)
+        config, owners, is_other = inner.options, made.owners, made._are_other
+        rises = (np.diff(made.codes) > 0) | (np.diff(owners) > 0)
         require(bool(rises.all()), "slices are out of order")
-        is_unnamed = _are_unnamed(self.known, config)[codes] & ~self._are_other
-        n_others = np.bincount(owners[is_unnamed], minlength=len(self))
+        is_unnamed = _are_unnamed(values, config)[made.codes] & ~is_other
+        n_others = np.bincount(owners[is_unnamed], minlength=len(made))
         limit = config.max_others
         require(bool((n_others <= limit).all()), f"more than {limit} slices besides the named ones")
-        is_full = n_others[owners[self._are_other]] == limit
+        is_full = n_others[owners[is_other]] == limit
         require(bool(is_full.all()), "rows without a slice that may have one")
+        return made
 
     def check_filled(self) -> None:
         """Check that each has slices."""
@@ -698,13 +673,13 @@ class FlatGroups(FlatSlices):
 
     def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
-        columns = map(_as_unsigned, (self.lengths, self.codes))
+        columns = map(unsigned_column, (self.lengths, self.codes))
         return dict(zip(self.NAMES, columns, strict=True)) | self.leaves.written()
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
         """Make and check accumulators from what `written` returned."""
-        lengths, codes = (_unsigned(fields[name], name) for name in cls.NAMES)
+        lengths, codes = (read_unsigned(fields[name], name) for name in cls.NAMES)
         values = inner.options.values
         require(len(lengths) == size, "lengths of groups")
         require(not size or int(lengths.max()) <= len(values), "more groups than there are")
@@ -788,13 +763,15 @@ def _read_text(text: str, config: SlicedConfig) -> Value:
     return read
 
 
-def _unsigned(column: Any, name: str) -> Array:
+def read_unsigned(column: Any, name: str) -> Array:
+    """Check that a field is such a column, and return its numbers."""
     require(isinstance(column, Column) and column.values.dtype.kind == "u", name)
     values: Array = column.values.astype(np.uint64, copy=False)
     return values
 
 
-def _as_unsigned(numbers: Array) -> Column:
+def unsigned_column(numbers: Array) -> Column:
+    """Make a column of numbers that are not negative."""
     return Column(numbers.astype(np.uint64))
 
 

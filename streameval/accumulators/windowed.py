@@ -18,7 +18,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.grouped_rows import TIMES, WEIGHTS, GroupedRows, Key, count_flat
 from streameval.accumulators.grouping import Grouping, Held, with_inner
-from streameval.accumulators.panes import Pane, Panes, places_of, rows_of, weight_of
+from streameval.accumulators.panes import Pane, Panes, places_of, rows_of
 from streameval.accumulators.sealed import Sealed, gathered
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
@@ -178,15 +178,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             When one of them is not an edge, lies within a pane that has been rolled up, or lies
             before all panes among rows that are counted together.
         """
-        state = self._everything(self._held)
+        state: Panes = self._everything(self._held)
         if start is None and end is None:
-            number: int | float = state.weight.to_number()
-            return number
+            return state.weight.to_number()
         low, high = self._edge(start, name="start"), self._edge(end, name="end")
         panes = self._between(state, low, high)
         if low is None and state.before is not None:
             panes.append(state.before)
-        return weight_of(panes).to_number()
+        return rows_of(panes).total().to_number()
 
     def window(self, width: Any, end: Any = None) -> Any:
         """Merge the panes of a window: the rows with ``end - width <= t < end``.
@@ -217,11 +216,11 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         high = self._edge(end, name="end")
         state = self._everything(self._held)
         if state.newest is None:
-            return self._inner.empty()
+            return self._config.accumulator.empty()
         high = state.end if high is None else high
         spans = self._between(state, high - size, high, low_name="width")
         parts = [span.part for span in spans if span.part is not None]
-        return gathered(self._inner, parts).merged()
+        return gathered(self._config.accumulator, parts).merged()
 
     def windows(self, width: Any, every: Any = None) -> Iterator[tuple[Any, Any]]:
         """Slide a window over the panes.
@@ -281,7 +280,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         >>> [(pane.end, pane.n_rows) for pane in w.over_time(20).panes]
         [(10, 2), (20, 3)]
         """
-        from streameval.accumulators import pane_results  # noqa: PLC0415 (rendering)
+        from streameval.accumulators.pane_results import counted, pane_result  # noqa: PLC0415
         from streameval.results.windowed import PaneResult, WindowedResult  # noqa: PLC0415
 
         config, state = self._config, self._everything(self._held)
@@ -289,8 +288,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         kept = list(total) if isinstance(total, Sliced) else None
 
         def read(start: Any, end: Any, pane: Pane) -> PaneResult:
-            part = partial(self._copy_of, pane.part)
-            return PaneResult(start, end, pane.n_rows, lambda: pane_results.counted(part(), kept))
+            part = pane.part
+            return PaneResult(start, end, pane.n_rows, lambda: counted(self._copy_of(part), kept))
 
         before = None
         if width is None:
@@ -299,27 +298,25 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         else:
             size = config.length(width, name="width")
             panes = [
-                pane_results.pane_result(
+                pane_result(
                     shown(end - size),
                     shown(end),
-                    weight_of(window.spans).to_number(),
+                    rows_of(window.spans).total().to_number(),
                     window.merged(),
                     kept,
                 )
                 for end, window in self._sliding(state, state.spans(), size, config.width)
                 if window.spans
             ]
-        whole = PaneResult(None, None, self.n_rows(), partial(pane_results.counted, total, None))
+        whole = PaneResult(None, None, self.n_rows(), partial(counted, total, None))
         return WindowedResult.of(config, panes, before, whole)
 
     def _sliding(
         self, state: Panes, spans: Sequence[Pane], size: int, step: int
     ) -> Iterator[tuple[int, TwoStacks]]:
         """Yield the end of each window, and the stacks of its panes."""
-        if not spans:
-            return
-        window, coming = TwoStacks(self._inner, size), deque(spans)
-        for end in self._window_ends(state, spans, size, step):
+        window, coming = TwoStacks(self._config.accumulator, size), deque(spans)
+        for end in self._window_ends(state, spans, size, step) if spans else ():
             while coming and coming[0].end <= end:
                 window.push(coming.popleft())
             window.slide(end)
@@ -331,16 +328,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         every += [] if state.before is None else [(state.before, (-1, 0))]
         parts = [(pane.part, place) for pane, place in every]
         return self._config.settings, {
-            "accumulator": (self._inner.empty(),),
+            "accumulator": (self._config.accumulator.empty(),),
             "newest": state.newest,
             "panes": tuple((*place, part is not None) for part, place in parts),
             "rows": rows_of(pane for pane, _ in every),
             "parts": tuple(part.copy() for part, _ in parts if part is not None),
         }
-
-    @property
-    def _inner(self) -> Any:
-        return self._config.accumulator
 
     def _edge(self, value: Any, *, name: str) -> int | None:
         """Read a time that is the edge of a pane; None stays None."""
@@ -396,8 +389,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """Return the ends of readable windows: those after the last one that cuts a pane."""
         shift, newest = self._config.offset_size, (state.end - self._config.offset_size) // step
         first = (panes[0].start - shift) // step + 1
-        if state.before is not None:
-            first = max(first, -(-(self._oldest_edge(state) + size - shift) // step))
+        first = max(first, -(-(self._oldest_edge(state) + size - shift) // step))
         for pane in panes:
             if pane.tier:
                 for reach in (0, size):
@@ -417,18 +409,15 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         else:
             times = as_times(column, unit=config.unit, name=config.time)
         if len(times):
-            low, high = int(times.min()), int(times.max())
-            first, end = low - config.offset_size, config.end_of(high)
-            if (
-                first < -_LIMIT + config.tiers[-1].width
-                or max(end, end - config.offset_size) >= _LIMIT
-            ):
-                position = int(times.argmin() if first < -_LIMIT // 2 else times.argmax())
+            low, high = int(times.argmin()), int(times.argmax())
+            first, last = int(times[low]), int(times[high])
+            is_early = first - config.offset_size < config.tiers[-1].width - _LIMIT
+            if is_early or config.end_of(last) >= _LIMIT:
                 raise InvalidInputError(
                     "must lie so that the ends of its panes fit 64 bits, got "
-                    f"{int(times[position])}",
+                    f"{first if is_early else last}",
                     argument=config.time,
-                    position=position,
+                    position=low if is_early else high,
                 )
         return times
 
@@ -458,16 +447,17 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if name == "unlabelled":  # as counts of zeros
             columns |= dict.fromkeys(("y_true", "y_pred"), np.zeros(rows.size, dtype=np.int64))
             columns |= {} if own is None else {"sample_weight": own}
-        held: list[dict[str, Any]] = [{"is_known": "unlabelled" in state.tables} for _ in places]
+        parts: list[Sealed | None] = [None] * len(places)
         if name in state.tables:
             left = GroupedRows(columns, rows.size, rows.codes)
             flat = count_flat(state.tables[name], left, pane_of, len(places))
-            for at, parts in enumerate(held):
-                parts[name] = Sealed(flat, at)
+            parts = [Sealed(flat, at) for at in range(len(places))]
+        held = {"is_known": "unlabelled" in state.tables}
         panes = {
-            place[0]: Pane.of(place, weights[at], **held[at]) for at, place in enumerate(places)
+            place[0]: Pane.of(place, weights[at], **held, **{name: part})
+            for at, (place, part) in enumerate(zip(places, parts, strict=True))
         }
-        return Panes(state.inner, newest, panes)
+        return Panes(state.inner, newest, panes, rows_of(panes.values()).total())
 
 
 def _around(panes: Sequence[Pane], time: int) -> Pane | None:

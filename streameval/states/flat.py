@@ -179,9 +179,7 @@ class FlatStates:
         runs = zip((ends - sizes)[sizes > 1].tolist(), ends[sizes > 1].tolist(), strict=True)
         sums = [add([self.state(index) for index in range(*run)]) for run in runs]
         both = self.concatenated([self.taken(alone), self.of(self.config, sums, self.state_type)])
-        rank = np.empty(len(sizes), dtype=np.int64)
-        rank[np.argsort(sizes > 1, kind="stable")] = np.arange(len(sizes))
-        return both.taken(rank)
+        return both.taken(np.argsort(np.argsort(sizes > 1, kind="stable")))
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -219,14 +217,12 @@ class FlatStates:
 
     def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of the states of each owner: one vector, as there is one thing counted."""
-        return [self.totals().scatter(owners, n_owners)]
-
-    def totals(self) -> FixedPoint:
-        """Return the `n` of every state, as a vector."""
-        if not len(self):
-            return FixedPoint.zeros(0)
-        totals: FixedPoint = self._fields["n"].between(0, len(self), None).items
-        return totals
+        n = (
+            self._fields["n"].between(0, len(self), None).items
+            if len(self)
+            else FixedPoint.zeros(0)
+        )
+        return [n.scatter(owners, n_owners)]
 
     def numbers(self) -> dict[str, Array]:
         """Return the fields whose numbers have one shape in all states, as arrays (S, ...)."""

@@ -71,7 +71,7 @@ def test_states_are_those_put_in_before_and_after_bytes(name: str, n_states: int
     for held in (flat, decoded(flat, flat.encode())):
         assert len(held) == len(states)
         assert list(held) == states
-        totals = held.totals()
+        (totals,) = held.weights(np.arange(len(held)), len(held))
         assert totals.shape == (len(states),)
         assert totals.units() == [
             total << (0 if total_is_whole else 62) if one.n.is_whole else total
@@ -470,7 +470,8 @@ def test_states_of_a_class_of_ones_own_are_held_by_their_columns() -> None:
     assert list(read) == states
     assert [repr(state) for state in read] == [repr(state) for state in states]
     assert read.encode() == data
-    assert read.totals().units() == [0, 0, 0, (1 << 62) + 2**61, 0]
+    (totals,) = read.weights(np.arange(len(read)), len(read))
+    assert totals.units() == [0, 0, 0, (1 << 62) + 2**61, 0]
 
     odd = FlatStates.of(None, [*states, attrs.evolve(states[0], text="odd")]).encode()
     with pytest.raises(se.CorruptStateError, match=r"^state 5: state is corrupt: 'odd'\.$"):

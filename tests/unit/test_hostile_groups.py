@@ -33,7 +33,7 @@ def windowed(inner: Any, parts: list[Any], rows: int) -> se.Windowed:
     if isinstance(inner, se.Sliced):
         every: Any = FlatSlices.concatenated([part._held.state for part in parts])
     else:
-        every = FlatLeaves.of(w._inner, parts)
+        every = FlatLeaves.of(w._config.accumulator, parts)
     panes = {
         10 * index: Pane(10 * index, 10 * index + 10, 0, weight, Sealed(every, index))
         for index in range(len(parts))
