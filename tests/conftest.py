@@ -68,6 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Keep what was collected out of every later search for garbage."""
+    """Keep what was collected out of every later search for garbage, and search seldom."""
     gc.freeze()
+    gc.set_threshold(10_000)
     gc.enable()

@@ -48,7 +48,7 @@ _FEW_ROWS = 4096
 def _read_rows(config: CurveConfig, arrays: Mapping[str, Any]) -> Rows | None:
     """Read the rows of many groups at once; None if each group has to be updated alone."""
     batch = read_scored(**{"sample_weight": None, **arrays}, config=config)
-    is_only_rows = batch.skipped is None and not batch.negative_label and batch.counted is None
+    is_only_rows = batch.counted is None and not batch.negative_label  # nor skipped
     has_entry_weights = batch.rows.weights is not None and batch.rows.weights.ndim > 1
     return batch.rows if is_only_rows and not has_entry_weights else None
 

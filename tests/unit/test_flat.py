@@ -222,6 +222,11 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
     "keys that are signed": ("curve", {"sizes": Column(np.array([4], np.uint64))}, "sizes"),
     "fewer positives": ("curve", {"pos": FixedPoint.zeros(3)}, "pos has shape"),
     "a label of no negative": ("named_curve", {"negative_label": ()}, "negative_label"),
+    "a fraction of nothing skipped": (
+        "curve",
+        {"skipped": FixedPoint(np.array(0), np.array(0))},
+        "skipped has fractions of nothing",
+    ),
     "rows that were not skipped": ("curve", {"skipped": FixedPoint(np.array(1))}, "skipped rows"),
     "a sum below its squares": ("regression", {"squared_error": ExactSum()}, "passes its squares"),
 }

@@ -319,3 +319,37 @@ def test_row_that_lacks_one_of_two_scores_is_skipped(scores: Any, gap: list[floa
 def test_no_rows_of_two_columns_are_counted() -> None:
     assert se.PRCurveSketch().update(np.zeros(0), np.zeros((0, 2))).n == 0
     assert se.PRCurveSketch(scores="real").update(np.zeros(0), np.zeros((0, 2))).n == 0
+
+
+SCORES_OF_9 = np.arange(9) / 8
+OF_SLICES: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({}, {"y_true": np.arange(9) % 2, "sample_weight": np.arange(9) / 2}),
+    ({"pos_label": "yes"}, {"y_true": np.where(np.arange(9) % 3, "yes", "no")}),
+    ({"nan": "skip"}, {"y_score": np.where(np.arange(9) == 4, np.nan, SCORES_OF_9)}),
+    ({"ignore_label": -1}, {"y_true": np.arange(9) % 3 - 1}),
+    (
+        {"classes": 3, "multilabel": True},
+        {
+            "y_true": np.arange(27).reshape(9, 3) % 2,
+            "y_score": np.arange(27).reshape(9, 3) / 27,
+            "sample_weight": np.arange(27).reshape(9, 3) % 4 + 1,
+        },
+    ),
+]
+
+
+@each(("options", "given"), OF_SLICES)
+def test_slices_are_counted_as_they_are_alone(
+    options: dict[str, Any], given: dict[str, Any]
+) -> None:
+    arrays = {"y_true": np.ones(9, dtype=int), "y_score": SCORES_OF_9} | given
+    sliced = se.Sliced(se.PRCurveSketch(**options), "group")
+    sliced.update({"group": np.arange(9) % 2} | arrays)
+    for group in range(2):
+        own = {name: array[group::2] for name, array in arrays.items()}
+        assert sliced[group] == se.PRCurveSketch(**options).update(**own)
+
+
+def test_truth_that_is_none_is_missing() -> None:
+    with pytest.raises(se.InvalidInputError, match=r"^`y_true` is missing\.$"):
+        se.PRCurveSketch().update(None, [0.5])
