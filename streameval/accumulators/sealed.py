@@ -363,7 +363,8 @@ def choose_slices(
     kept = observed_codes(chosen, n_owners * (other + 1))
     owner, code = np.divmod(kept, other + 1)
     lengths = np.bincount(owner, minlength=n_owners)
-    return lengths, code, mapped(pairs, found, mapped(chosen, kept))
+    leaves = mapped(chosen, kept).astype(np.int64)  # as codes of rows are: no second copy
+    return lengths, code, mapped(pairs, found, leaves)
 
 
 @attrs.frozen(eq=False, slots=False)
