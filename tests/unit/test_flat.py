@@ -247,6 +247,13 @@ def test_a_corrupt_state_is_refused_with_its_index(claim: str, n_before: int) ->
         bad.check(good._config)
 
 
+def test_cells_over_budget_in_one_state_of_several_are_refused() -> None:
+    fits, wide = (se.PRCurveSketch(budget).update([0, 1, 1], [0, 0.5, 1]) for budget in (2, None))
+    flat = FlatStates.of(fits._config, [fits._state, wide._state])
+    with pytest.raises(se.CorruptStateError, match=r"^state 1: .* cells over budget"):
+        decoded(flat, flat.encode())
+
+
 @pytest.mark.slow
 @each("claim", ["another total", "ties that cannot be", "more right than there are"])
 def test_a_corrupt_state_among_many_is_refused_with_its_index(claim: str) -> None:

@@ -328,6 +328,13 @@ OF_SLICES: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"nan": "skip"}, {"y_score": np.where(np.arange(9) == 4, np.nan, SCORES_OF_9)}),
     ({"ignore_label": -1}, {"y_true": np.arange(9) % 3 - 1}),
     (
+        {"classes": 3, "multilabel": True, "ignore_label": -1},
+        {
+            "y_true": np.arange(27).reshape(9, 3) // 2 % 3 - 1,
+            "y_score": np.arange(27).reshape(9, 3) / 27,
+        },
+    ),
+    (
         {"classes": 3, "multilabel": True},
         {
             "y_true": np.arange(27).reshape(9, 3) % 2,
