@@ -21,7 +21,7 @@ from streameval.accumulators.grouped_rows import (
     weights_of,
 )
 from streameval.accumulators.panes import Panes
-from streameval.accumulators.pending import RowBuffer, Rows
+from streameval.accumulators.pending import NO_BLOCK, RowBuffer, Rows
 from streameval.accumulators.sealed import (
     FlatGroups,
     FlatLeaves,
@@ -123,7 +123,7 @@ class Held:
     def __init__(self, state: Any, total: Any = None, codes: ValueCodes | None = None) -> None:
         self.state: Any = state
         self.total = total
-        self.block, self.used = RowBuffer((), 0), 0
+        self.block, self.used = NO_BLOCK, 0
         self.layout: tuple[Any, ...] = ()
         self.texts: dict[Key, dict[Any, int]] = {}
         self.blank: tuple[GroupedRows, ...] = ()
@@ -157,7 +157,7 @@ class Held:
     def set_read(self, state: Any) -> None:
         """Keep the state with the pending rows, and release what it was counted from."""
         self.read = state  # first: see `_everything`
-        self.state, self.block = None, RowBuffer((), 0)
+        self.state, self.block = None, NO_BLOCK
 
     def put(self, rows: GroupedRows, limit: int) -> None:
         """Append rows to the pending ones, which are like these, in a larger block if necessary."""

@@ -154,7 +154,7 @@ class Panes(FlatTable):
     @property
     def tables(self) -> dict[str, Inner]:
         """What panes hold: the class and options of accumulators, by their name in a pane."""
-        inner = self.config.accumulator
+        inner = self.inner.options.accumulator
         if not isinstance(inner.options, SlicedConfig):
             return {"part": inner}
         return {"part": inner, "unlabelled": slices_of_unlabelled(inner)}
@@ -171,7 +171,7 @@ class Panes(FlatTable):
             for made, own in zip(held, found, strict=True):
                 made[name] = next(sums) if own else None
         pairs = zip(groups.items(), held, strict=True)
-        return [Pane.of(place, rows_of(own).total(), **made) for (place, own), made in pairs]
+        return [Pane.of(place, weight_of(own), **made) for (place, own), made in pairs]
 
     def _compact(self) -> Self:
         """Copy panes out of columns that mostly hold panes that have been replaced since."""
@@ -179,8 +179,10 @@ class Panes(FlatTable):
         for name, inner in self.tables.items():
             found = [getattr(pane, name) for pane in self.panes.values()]
             parts = [part for part in found if part is not None]
+            columns_of = {id(part.columns): part.columns for part in parts}
             n_held = Counter(id(part.columns) for part in parts)
-            left = [one for one in parts if 2 * n_held[id(one.columns)] < len(one.columns)]
+            sparse = {key for key, one in columns_of.items() if 2 * n_held[key] < len(one)}
+            left = [part for part in parts if id(part.columns) in sparse]
             new |= _sealed(left, gathered(inner, left))
         return self._with(new) if new else self
 
@@ -267,10 +269,11 @@ class Panes(FlatTable):
 
     def spans(self, start: int | None = None, end: int | None = None) -> list[Pane]:
         """List the panes within two times, in order, by default all but the rows before them."""
-        panes, width = self.panes, self.config.width
+        panes, config = self.panes, self.config
         starts: Iterable[int] = panes
-        if start is not None and end is not None and (end - start) // width < len(panes):
-            starts = range(start + (self.config.offset_size - start) % width, end, width)
+        if start is not None and end is not None and (end - start) // config.width < len(panes):
+            first = start + (config.offset_size - start) % config.width
+            starts = range(first, end, config.width)
         low = _BEFORE + 1 if start is None else start
         found = [panes[at] for at in starts if at >= low and at in panes]
         found = found if end is None else [pane for pane in found if pane.end <= end]
@@ -278,11 +281,12 @@ class Panes(FlatTable):
 
     def written(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
-        panes, tiers, shift = self._by_tier(), self.config.tiers, self.config.offset_size
+        panes, config = self._by_tier(), self.config
         times = [] if self.newest is None else [self.newest]
         kept = panes if self.before is None else panes[:-1]
-        numbers = [(pane.start - shift) // tiers[pane.tier].width for pane in kept]
-        sizes = np.bincount([pane.tier for pane in kept], minlength=len(tiers))
+        starts = [(pane.start - config.offset_size, config.tiers[pane.tier].width) for pane in kept]
+        numbers = [start // width for start, width in starts]
+        sizes = np.bincount([pane.tier for pane in kept], minlength=len(config.tiers))
         rows, labelled = rows_of(panes), np.array([pane.part is not None for pane in panes], bool)
         flat = self.leaves
         fields: dict[str, Any] = {
@@ -455,6 +459,11 @@ def _spread(columns: Any, held: Mask) -> list[Sealed | None]:
 def _sealed(parts: Sequence[Sealed], columns: Any) -> dict[int, Sealed]:
     """Map the `id` of each accumulator to the one in columns at its index."""
     return {id(one): Sealed(columns, at) for at, one in enumerate(parts)}
+
+
+def weight_of(panes: Iterable[Pane]) -> FixedPoint:
+    """Add up the weights of all rows of some panes; a total above 2**63 - 1 raises."""
+    return FixedPoint.total_of([pane.rows for pane in panes])
 
 
 def rows_of(panes: Iterable[Pane]) -> FixedPoint:

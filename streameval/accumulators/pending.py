@@ -247,7 +247,8 @@ class RowBuffer:
         return Rows(tuple([column[:end] for column in self.columns]), weights, self.dictionary)
 
 
-_NO_BLOCK = RowBuffer((), 0)
+NO_BLOCK = RowBuffer((), 0)
+"""It takes no rows, so that owners can share it."""
 
 
 class BufferedState(Generic[StateT]):
@@ -287,10 +288,10 @@ class BufferedState(Generic[StateT]):
         self.counted = None
 
     @classmethod
-    def of(cls, state: Any, block: RowBuffer = _NO_BLOCK) -> BufferedState[Any]:
+    def of(cls, state: Any, block: RowBuffer = NO_BLOCK) -> BufferedState[Any]:
         """Combine a state and an empty block; without a block no row can be pending."""
         spare = MAX_TOTAL - 1 - int(state.n.whole) - block.capacity
-        return cls(state, block if spare >= 0 else _NO_BLOCK, 0, spare)
+        return cls(state, block if spare >= 0 else NO_BLOCK, 0, spare)
 
     @classmethod
     def holding(cls, state: Any, rows: Rows) -> BufferedState[Any]:

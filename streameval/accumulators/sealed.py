@@ -7,6 +7,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, ClassVar, Self
 
 import attrs
@@ -143,10 +144,9 @@ class FlatTable(ABC):
     """The accumulators of all groups."""
     _total: Any = None
 
-    @property
-    def config(self) -> Any:
-        """The options of the accumulator whose groups these are."""
-        return self.inner.options
+    config = property(
+        attrgetter("inner.options"), doc="The options of the accumulator whose groups these are."
+    )
 
     @property
     def total(self) -> Any:

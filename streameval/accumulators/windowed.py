@@ -18,7 +18,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.grouped_rows import TIMES, WEIGHTS, GroupedRows, Key, count_flat
 from streameval.accumulators.grouping import Grouping, Held, with_inner
-from streameval.accumulators.panes import Pane, Panes, places_of, rows_of
+from streameval.accumulators.panes import Pane, Panes, places_of, rows_of, weight_of
 from streameval.accumulators.sealed import Sealed, gathered
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
@@ -185,7 +185,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         panes = self._between(state, low, high)
         if low is None and state.before is not None:
             panes.append(state.before)
-        return rows_of(panes).total().to_number()
+        return weight_of(panes).to_number()
 
     def window(self, width: Any, end: Any = None) -> Any:
         """Merge the panes of a window: the rows with ``end - width <= t < end``.
@@ -301,7 +301,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                 pane_result(
                     shown(end - size),
                     shown(end),
-                    rows_of(window.spans).total().to_number(),
+                    weight_of(window.spans).to_number(),
                     window.merged(),
                     kept,
                 )
@@ -457,7 +457,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             place[0]: Pane.of(place, weights[at], **held, **{name: part})
             for at, (place, part) in enumerate(zip(places, parts, strict=True))
         }
-        return Panes(state.inner, newest, panes, rows_of(panes.values()).total())
+        return Panes(state.inner, newest, panes, weight_of(panes.values()))
 
 
 def _around(panes: Sequence[Pane], time: int) -> Pane | None:

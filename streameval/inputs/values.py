@@ -117,11 +117,11 @@ class ValueCodes:
         The value of each code.
     """
 
-    __slots__ = ("_codes", "_dictionary", "_hashes", "_numbers", "_objects", "_ranks", "values")
+    __slots__ = ("_codes", "_dictionary", "_hashes", "_identities", "_ranks", "values")
 
     def __init__(self) -> None:
         self._codes: dict[Value, int] = {}
-        self._objects, self._numbers = Identities(), Identities(are_numbers=True)
+        self._identities: dict[bool, Identities] = {}
         self._dictionary: tuple[Any, Codes] = (), np.zeros(0, dtype=np.uint32)
         self._hashes = np.zeros(0, dtype=np.uint64)
         self._ranks = np.zeros(0, dtype=np.int64)
@@ -201,11 +201,12 @@ class ValueCodes:
 
     def _found(self, column: Array) -> Codes | None:
         """Return the codes of objects or integers that are known; None if a dict is as fast."""
-        if column.dtype == object:
-            return self._objects.find(column, self._codes)
-        if column.dtype.kind in "iu" and not passes_int64(column):
-            return self._numbers.find(column, self._codes)
-        return None
+        are_numbers = column.dtype.kind in "iu"
+        if passes_int64(column) if are_numbers else column.dtype != object:
+            return None
+        if are_numbers not in self._identities:
+            self._identities[are_numbers] = Identities(are_numbers=are_numbers)
+        return self._identities[are_numbers].find(column, self._codes)
 
     def _codes_of_items(self, items: list[Any], name: str) -> Codes:
         """Return the codes of items, which may be new."""

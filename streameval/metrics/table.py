@@ -10,6 +10,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import attrs
@@ -294,7 +295,7 @@ class Metric:
     headline: int = 0
     documentation: str = ""
 
-    @property
+    @cached_property
     def needs_argument(self) -> bool:
         """Whether an argument has no default."""
         return any("=" not in one for one in self.arguments)

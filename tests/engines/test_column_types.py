@@ -64,9 +64,9 @@ IN_TEXT = set(TYPES) - {"half", "lists", "bytes", "durations", "nanoseconds", "t
 
 ROLES = {
     "label": (
-        ["--y-true", "c", "--y-pred", "c"],
+        ["--y-true", "c", "--y-pred", "d"],
         lambda: SourceCounter.of(
-            se.ConfusionAccumulator("auto").copy, {"y_true": "c", "y_pred": "c"}
+            se.ConfusionAccumulator("auto").copy, {"y_true": "c", "y_pred": "d"}
         ),
     ),
     "truth": (
@@ -86,10 +86,10 @@ ROLES = {
         lambda: SourceCounter.of(se.MeanAccumulator, {"value": "c"}),
     ),
     "weight": (
-        ["--y-true", "t", "--y-pred", "t", "--sample-weight", "c"],
+        ["--y-true", "t", "--y-pred", "u", "--sample-weight", "c"],
         lambda: SourceCounter.of(
             se.ConfusionAccumulator("auto").copy,
-            {"y_true": "t", "y_pred": "t", "sample_weight": "c"},
+            {"y_true": "t", "y_pred": "u", "sample_weight": "c"},
         ),
     ),
     "group": (
@@ -107,13 +107,14 @@ def json_item(value: object) -> object:
 
 
 def written(column: pa.Array, form: str) -> str:
-    table = pa.table({"c": column, "t": [1, 0, 1], "s": [0.5, 0.25, 0.75]})
+    if form == "csv" and pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    labels = [1, 0, 1]
+    table = pa.table({"c": column, "d": column, "t": labels, "u": labels, "s": [0.5, 0.25, 0.75]})
     name = f"log.{form}"
     if form == "parquet":
         parquet.write_table(table, name)
     elif form == "csv":
-        if pa.types.is_dictionary(column.type):
-            table = table.set_column(0, "c", column.cast(column.type.value_type))
         csv.write_csv(table, name)
     else:
         rows = ({k: json_item(v) for k, v in row.items()} for row in table.to_pylist())
@@ -177,9 +178,9 @@ def test_slices_of_a_column_are_alike(name, form, capsys):
     if form != "parquet" and name not in IN_TEXT:
         return  # text has no such type
     path = written(TYPES[name], form)
-    names = {"y_true": "t", "y_pred": "t"}
+    names = {"y_true": "t", "y_pred": "u"}
     counting = SourceCounter.of(se.ConfusionAccumulator("auto").copy, names, by="c")
-    code = main(["eval", path, "--y-true", "t", "--y-pred", "t", "--by", "c", "--json"])
+    code = main(["eval", path, "--y-true", "t", "--y-pred", "u", "--by", "c", "--json"])
     done = capsys.readouterr()
     if code:
         with pytest.raises(se.BadDataError) as caught:

@@ -92,7 +92,9 @@ def test_rows_are_named_by_the_lines_of_their_file(read):
     folder = read()
     position = folder.read(9).position
     parsed = read(position).read(100).block.parse([Argument("i", ("i",), Numbers())])
-    assert parsed.faults == [(4, "the header has 2 cells, and this row has 1")]
+    ((line, fault),) = parsed.faults
+    assert line == 4
+    assert fault.startswith("the header has 2 cells, and this row has 1")
 
 
 def test_what_is_no_file_and_hidden_files_are_passed_over(read):
