@@ -309,12 +309,10 @@ class Panes(FlatTable):
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:  # noqa: ARG003
         """Make and check panes from what `written` returned."""
-        for name, letter in {"newest": "i", "tiers": "u", "panes": "i", "labelled": "u"}.items():
+        for name, letter in {"newest": "i", "tiers": "u", "panes": "i"}.items():
             column = fields[name]
             require(isinstance(column, Column) and column.values.dtype.kind == letter, name)
-        newest, tiers, numbers, labelled = (
-            fields[name].values.tolist() for name in ("newest", "tiers", "panes", "labelled")
-        )
+        newest, tiers, numbers = (fields[name].values.tolist() for name in cls.NAMES[:3])
         rows, config = fields["rows"], inner.options
         require(isinstance(rows, FixedPoint) and len(rows.shape) == 1, "rows")
         check_numbers(rows, rows.shape, "rows")
@@ -323,19 +321,19 @@ class Panes(FlatTable):
         weight, n_panes = rows.total(), rows.shape[0]
         require(len(newest) == min(n_panes, 1), "newest")
         require(len(tiers) == len(config.tiers) and sum(tiers) == len(numbers), "tiers")
-        require(0 <= n_panes - len(numbers) <= 1 and len(labelled) == n_panes, "panes")
-        require(set(labelled) <= {0, 1}, "labelled")
+        require(0 <= n_panes - len(numbers) <= 1, "panes")
+        labelled = _read_flags(fields["labelled"], n_panes, "labelled")
         pairs = [*zip(np.repeat(np.arange(len(tiers)), tiers).tolist(), numbers, strict=True)]
         require(all(a < b for a, b in itertools.pairwise(pairs)), "panes are out of order")
         held = config.accumulator
-        flat = flat_type(held).read(held, sum(labelled), fields)
+        flat = flat_type(held).read(held, int(labelled.sum()), fields)
         flat.check_filled()
-        require(bool(held.truths) or 0 not in labelled, "rows without labels that need none")
+        require(bool(held.truths) or bool(labelled.all()), "rows without labels that need none")
         empty = cls.empty(inner, 1)
-        known, without = empty._read_unlabelled(rows, flat, fields)
+        known, without = empty._read_unlabelled(rows, flat, labelled, fields)
         if not newest:
             return empty
-        parts = zip(_spread(flat, fields["labelled"].values), without, known, strict=True)
+        parts = zip(_spread(flat, labelled), without, known, strict=True)
         places = _read_places(config, newest[0], pairs, has_before=n_panes > len(pairs))
         panes = {
             place[0]: Pane.of(place, rows[at], part=part, unlabelled=unlabelled, is_known=is_known)
@@ -346,10 +344,10 @@ class Panes(FlatTable):
         return cls(inner, newest[0], panes, weight)
 
     def _read_unlabelled(
-        self, rows: FixedPoint, flat: Any, fields: Mapping[str, Any]
+        self, rows: FixedPoint, flat: Any, labelled: Mask, fields: Mapping[str, Any]
     ) -> tuple[list[bool], list[Sealed | None]]:
         """Read the rows without a label by slice, and whether they are known, of each pane."""
-        size, labelled = len(rows.whole), fields["labelled"].values
+        size = len(labelled)
         are_labelled = _are_labelled(rows, flat, labelled)
         if "unlabelled" not in fields:
             known = are_labelled & ("unlabelled" in self.tables)
@@ -360,7 +358,7 @@ class Panes(FlatTable):
         inner = self.tables["unlabelled"]
         names = ["known", "held", *FlatSlices.names(inner)]
         block = codec.decode_block(names, nested.items[0])
-        known, held = (_read_flags(block[name], size) for name in ("known", "held"))
+        known, held = (_read_flags(block[name], size, name) for name in ("known", "held"))
         counts = FlatSlices.read(inner, int(held.sum()), block)
         counts.check_filled()
         require(not _is_default(known, held, are_labelled), "unlabelled holds nothing")
@@ -444,9 +442,9 @@ def _is_default(known: Any, held: Any, are_labelled: Mask) -> bool:
     return not np.any(held) and np.array_equal(known, are_labelled)
 
 
-def _read_flags(column: Any, size: int) -> Mask:
-    flags = read_unsigned(column, "flags")
-    require(len(flags) == size and bool((flags <= 1).all()), "flags")
+def _read_flags(column: Any, size: int, name: str) -> Mask:
+    flags = read_unsigned(column, name)
+    require(len(flags) == size and bool((flags <= 1).all()), name)
     return flags.astype(bool)
 
 

@@ -326,13 +326,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         state = self._everything(self._held)
         every = [(pane, (pane.tier, pane.start)) for pane in state.spans()]
         every += [] if state.before is None else [(state.before, (-1, 0))]
-        parts = [(pane.part, place) for pane, place in every]
         return self._config.settings, {
             "accumulator": (self._config.accumulator.empty(),),
             "newest": state.newest,
-            "panes": tuple((*place, part is not None) for part, place in parts),
+            "panes": tuple((*place, pane.part is not None) for pane, place in every),
             "rows": rows_of(pane for pane, _ in every),
-            "parts": tuple(part.copy() for part, _ in parts if part is not None),
+            "parts": tuple(pane.part.copy() for pane, _ in every if pane.part is not None),
         }
 
     def _edge(self, value: Any, *, name: str) -> int | None:

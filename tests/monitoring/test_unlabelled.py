@@ -218,9 +218,9 @@ def flags(*values: int) -> Column:
 
 
 REFUSED = {
-    "flags of other panes": ({"known": flags(1)}, "flags"),
-    "flags that are numbers": ({"held": flags(2, 0)}, "flags"),
-    "flags that are signed": ({"known": Column(np.ones(2, dtype=np.int64))}, "flags"),
+    "flags of other panes": ({"known": flags(1)}, "known"),
+    "flags that are numbers": ({"held": flags(2, 0)}, "held"),
+    "flags that are signed": ({"known": Column(np.ones(2, dtype=np.int64))}, "known"),
     "more panes than slices": ({"held": flags(1, 1)}, "lengths of slices"),
     "a labelled pane that is unknown": ({"known": flags(1, 0)}, "all have a label and are unknown"),
     "more rows than the pane has": ({"held": flags(0, 1)}, "less weight than its rows"),

@@ -339,7 +339,7 @@ PANES: dict[str, tuple[Any, dict[str, Any], str]] = {
             {"rows": weights(1, 1), "labelled": unsigned(0, 1)},
             "panes",
         ),
-        ("labelled is of fewer panes", {"labelled": unsigned(1, 1, 1)}, "panes"),
+        ("labelled is of fewer panes", {"labelled": unsigned(1, 1, 1)}, "labelled"),
         ("labelled is no flag", {"labelled": unsigned(0, 2, 1, 0)}, "labelled"),
         ("panes are in another order", {"panes": signed(19, 15, 2)}, "panes are out of order"),
         ("a pane is there twice", {"panes": signed(19, 19, 2)}, "panes are out of order"),
