@@ -170,10 +170,10 @@ def _labelled(
     """
     from streameval.runs.labelled import PREFIX, LabelledFiles, LabelsById  # noqa: PLC0415 (of --labels)
 
-    labels = LabelsById(reader(options.labels or ()), str(options.key))
-    names = [name.removeprefix(PREFIX) for name in options.y_true or ()]
+    truth = [name.removeprefix(PREFIX) for name in options.y_true or ()]
+    labels = LabelsById(reader(options.labels or ()), str(options.key), truth)
     try:
-        check_columns([labels.key, *names], labels.first)
+        check_columns([labels.key, *truth], labels.first)
     except UsageError as error:
         raise UsageError(f"{name_of((options.labels or ('',))[0])}: {error}") from None
     return LabelledFiles(predictions, labels)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import chain, compress, cycle
+from itertools import cycle
 from typing import Any
 
 import attrs
@@ -34,10 +34,12 @@ class LabelsById:
         The files of labels.
     key : str
         The column of ids, in these files and in those of predictions.
+    truth : sequence of str
+        The columns of the label.
     """
 
-    def __init__(self, files: RowFiles, key: str) -> None:
-        self.key = key
+    def __init__(self, files: RowFiles, key: str, truth: Sequence[str]) -> None:
+        self.key, self.truth = key, truth
         self._files = files
         self._arrays: dict[Argument, Array] = {}
         self._index: dict[str, int] = {}
@@ -117,8 +119,7 @@ class LabelsById:
             for at, column in enumerate(columns)
         ]
         parts: list[list[Any]] = [[] for _ in wanted]
-        names = dict.fromkeys(chain.from_iterable(column.names for column in wanted))
-        given = RowFilter(tuple(Condition(name, "!=", ("",)) for name in names))
+        given = RowFilter(tuple(Condition(name, "!=", ("",)) for name in self.truth))
         for block in self._files.blocks():
             parsed = block.parse([*wanted, _keys(self.key)], given)
             for row_id, reason in parsed.faults:
@@ -162,23 +163,31 @@ class LabelledBlock:
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of the rows that have a label."""
-        of_labels = [column for column in columns if column.names[0].startswith(PREFIX)]
-        others = [column for column in columns if column not in of_labels]
-        if not of_labels:
-            parsed: Parsed = self.block.parse(others, where)
+        conditions = () if where is None else where.conditions
+        of_labels = RowFilter(tuple(one for one in conditions if one.column.startswith(PREFIX)))
+        others = tuple(one for one in conditions if one not in of_labels.conditions)
+        where = attrs.evolve(where, conditions=others) if where and others else None
+        own = [column for column in columns if not column.names[0].startswith(PREFIX)]
+        joined = [*(column for column in columns if column not in own), *of_labels.columns]
+        if not joined:
+            parsed: Parsed = self.block.parse(own, where)
             return parsed
-        arrays = self.labels.arrays(of_labels)
-        parsed = self.block.parse([*others, _keys(self.labels.key)], where)
+        arrays = self.labels.arrays(joined)
+        parsed = self.block.parse([*own, _keys(self.labels.key)], where)
         found = self.labels.found(parsed.batch[_KEY], parsed.row_ids, self.block)
-        kept = found >= 0
-        batch = {column.argument: parsed.batch[column.argument][kept] for column in others}
-        for column, array in zip(of_labels, arrays, strict=True):
-            batch[column.argument] = array[found[kept]]
+        rows, n_left_out = np.flatnonzero(found >= 0), parsed.n_left_out
+        pairs = zip(joined, arrays, strict=True)
+        batch = {column.argument: array[found[rows]] for column, array in pairs}
+        if of_labels.conditions:
+            kept = np.flatnonzero(of_labels.kept(batch))
+            batch, n_left_out = _taken(batch, kept), n_left_out + len(rows) - len(kept)
+            rows = rows[kept]
+        batch |= _taken({column.argument: parsed.batch[column.argument] for column in own}, rows)
         return Parsed(
-            batch,
-            list(compress(parsed.row_ids, kept)),
+            {column.argument: batch[column.argument] for column in columns},
+            [parsed.row_ids[row] for row in rows.tolist()],
             parsed.faults,
-            parsed.n_left_out,
+            n_left_out,
             zones=parsed.zones,
         )
 
@@ -223,3 +232,7 @@ def _keys(name: str) -> Argument:
 
 def _without_prefix(names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name.removeprefix(PREFIX) for name in names)
+
+
+def _taken(batch: Mapping[str, Any], rows: Array) -> dict[str, Any]:
+    return {name: values[rows] for name, values in batch.items()}

@@ -112,6 +112,26 @@ def test_slices_filters_and_several_tasks_read_the_predictions(call, logs, folde
     assert both["metrics"]["binary/roc_auc"] == expected(TRUTH)
 
 
+def test_slices_and_filters_read_columns_of_labels(call, logs, folder):
+    split = {key: ("", "public", "private")[n % 3] for n, key in enumerate(TRUTH)}
+    split = dict(zip(TRUTH, random.Random(7).sample([*split.values()], len(split)), strict=True))
+    lines = "".join(f"{key},{TRUTH[key]},{split[key]}\n" for key in TRUTH)
+    (folder / "labels.csv").write_text(f"id,y_true,split\n{lines}none,,public\n")
+    filtered = ("--where", "labels.split!=private", "--where", "id!=id000")
+    found = call("eval", "scores.csv", *BINARY, *JOINED, "--by", "labels.split", *filtered).json
+    keys = {value: [key for key in TRUTH if split[key] == value] for value in split.values()}
+    keys = {value: [key for key in own if key != "id000"] for value, own in keys.items()}
+    assert found["left_out"] == 1 + len(keys["private"])
+    assert {one["value"]: one["metrics"]["roc_auc"] for one in found["slices"]} == {
+        None: expected(keys[""]),
+        "public": expected(keys["public"]),
+    }
+    none = call("eval", "scores.csv", *BINARY, *JOINED, "--where", "labels.split=other")
+    assert none.err.startswith("streameval: error: scores.csv: holds no rows that match --where.")
+    (folder / "labels.csv").write_text("id,y_true,split\nid000,,public\n")
+    assert call("eval", "scores.csv", *BINARY, *JOINED, *filtered[:2]).code == 3
+
+
 def test_regression_skips_predictions_that_are_missing(call, folder):
     (folder / "scores.csv").write_text("id,y_pred\na,1\nb,\nc,4\n")
     (folder / "labels.csv").write_text("id,y_true\nc,3\nb,2\na,2\n")
