@@ -16,6 +16,7 @@ from streameval.configs.collection import CollectionConfig
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
 from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import as_array, as_ids
 from streameval.inputs.batches import TableBatch, arguments
 from streameval.inputs.values import ValueCodes
 
@@ -182,18 +183,37 @@ class Clustered(Grouping[ClusteredConfig], type_id=15, config=ClusteredConfig, s
         Returns
         -------
         The accumulator itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When the accumulator counts no rankings, or an array is missing or of another length.
         """
-        config = self._config
-        groups = groups_of_clusters(config, config.by, TableBatch(batch, [*batch]), ValueCodes())
-        found, inner = np.unique(groups), config.accumulator
-        weights = batch.get("query_weight")
+        config, inner = self._config, self._config.accumulator
+        if not hasattr(inner.cls, "add_missing"):
+            raise InvalidInputError(
+                f"is {inner.cls.__name__}, which has no queries", argument="accumulator"
+            )
+        table = TableBatch(batch, [*batch])
+        queries = as_ids(table.column("query"), name="query")
+        groups = groups_of_clusters(config, config.by, table, ValueCodes())
+        weights = None
+        if table.holds("query_weight"):
+            weights = as_array(table.column("query_weight"), name="query_weight")
+        for name, column in ((config.by, groups), ("query_weight", weights)):
+            if column is not None and column.shape != queries.shape:
+                raise InvalidInputError(
+                    f"must have {len(queries)} rows, got {len(column)}", argument=name
+                )
+        if not len(queries):
+            return self
+        found = np.unique(groups)
         parts = []
         for group in found:
             own = groups == group
             part = inner.empty()
-            part.add_missing(
-                batch["query"][own], query_weight=None if weights is None else weights[own]
-            )
+            of_group = None if weights is None else weights[own]
+            part.add_missing(queries[own], query_weight=of_group)
             parts.append(part)
         lengths, leaves = np.array([len(found)]), FlatLeaves.of(inner, parts)
         outer = Inner(Clustered, config)

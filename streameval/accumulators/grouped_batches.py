@@ -155,9 +155,9 @@ def _missing(value: Any, name: str) -> Array | None:
     """Return which items of a vector are missing; None if none can be."""
     if value is None or are_texts(value):
         return None
-    is_column = isinstance(value, np.ndarray) or hasattr(value, "to_numpy")
-    array = np.asarray(value) if is_column else _listed(value, name)
-    if array.dtype.kind in "fM" and array.ndim == 1:  # gaps among numbers, or a column of gaps
+    is_array = isinstance(getattr(value, "dtype", None), np.dtype) or _n_nulls(value) == 0
+    array = np.asarray(value) if is_array else _listed(value, name)
+    if array.dtype.kind in "fMm" and array.ndim == 1:  # gaps among numbers, or a column of gaps
         return np.asarray(np.isnan(array))
     if array.dtype.kind != "O" or array.ndim != 1:
         return None
@@ -167,6 +167,13 @@ def _missing(value: Any, name: str) -> Array | None:
         bool,
         len(array),
     )
+
+
+def _n_nulls(column: Any) -> int | None:
+    """Count the nulls of a column of Arrow or polars; None for anything else."""
+    n: Any = getattr(column, "null_count", None)
+    n = n() if callable(n) else n
+    return n if isinstance(n, int) else None
 
 
 def _listed(value: Any, name: str) -> Array:

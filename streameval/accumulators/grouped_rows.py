@@ -177,7 +177,7 @@ def weights_of(inner: Inner, columns: Mapping[Any, Any], size: int) -> Array | N
     if width == 1:
         largest: Array = functools.reduce(np.maximum, every)[:, 0]
         return largest
-    return _heaviest(every)
+    return _heaviest(every) if len(every) > 1 else every[0]
 
 
 def _heaviest(every: Sequence[Array]) -> Array:

@@ -87,6 +87,11 @@ class Pane:
         return cls(*place, rows if is_canonical else FixedPoint(rows.whole), **held)
 
     @property
+    def place(self) -> Place:
+        """Its start, end and tier."""
+        return self.start, self.end, self.tier
+
+    @property
     def n_rows(self) -> int | float:
         """The weight of all rows, labelled or not."""
         return self.rows.to_number()
@@ -147,7 +152,9 @@ class Panes(FlatTable):
         groups = {place: [held[place[0]]] if place[0] in held else [] for place in places}
         for pane, at in zip(coming, place_of.tolist(), strict=True):
             groups[places[at]].append(pane)
-        held |= {pane.start: pane for pane in first.sums_of(groups)}
+        changed = {at: own for at, own in groups.items() if [one.place for one in own] != [at]}
+        held |= {at[0]: own[0] for at, own in groups.items() if at not in changed}
+        held |= {pane.start: pane for pane in first.sums_of(changed)}
         weight = FixedPoint.total_of([state.weight for state in states])
         return cls(first.inner, newest, held, weight)._compact()
 

@@ -122,11 +122,13 @@ def gathered(inner: Inner, parts: Sequence[Sealed]) -> Any:
 
 
 def merged_all(inner: Inner, groups: Sequence[Sequence[Sealed]]) -> list[Sealed]:
-    """Merge each group of one or more accumulators; all groups at once."""
-    flat = gathered(inner, [part for parts in groups for part in parts])
-    numbers = np.repeat(np.arange(len(groups)), [len(parts) for parts in groups])
-    columns = flat.summed(numbers, len(groups)) if groups else flat
-    return [Sealed(columns, index) for index in range(len(groups))]
+    """Merge each group of one or more accumulators, all groups at once; one alone is itself."""
+    several = [parts for parts in groups if len(parts) > 1]
+    flat = gathered(inner, [part for parts in several for part in parts])
+    numbers = np.repeat(np.arange(len(several)), [len(parts) for parts in several])
+    columns = flat.summed(numbers, len(several)) if several else flat
+    sums = (Sealed(columns, index) for index in range(len(several)))
+    return [parts[0] if len(parts) == 1 else next(sums) for parts in groups]
 
 
 class FlatTable(ABC):

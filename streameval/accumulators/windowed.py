@@ -379,8 +379,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return state.spans(low, high)
 
     def _oldest_edge(self, state: Panes) -> int:
-        """Return the time before which rows are counted together."""
-        return -_LIMIT if state.before is None else self._config.edges(state.end - 1)[-1]
+        """Return the time before which rows are counted together: below all windows if none are."""
+        return -4 * _LIMIT if state.before is None else self._config.edges(state.end - 1)[-1]
 
     def _window_ends(
         self, state: Panes, panes: Sequence[Pane], size: int, step: int

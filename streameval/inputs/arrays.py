@@ -409,9 +409,13 @@ def _innermost(values: Any) -> Any:
 
 def _from_any(value: Any, name: str) -> Array:
     try:
-        if _root_of(value) == "polars" and hasattr(value, "to_numpy"):
+        root = _root_of(value)
+        if root == "polars" and hasattr(value, "to_numpy"):
             # its __array__ makes all strings as wide as the longest, and drops trailing NULs
             return np.asarray(value.to_numpy())
+        if root == "pyarrow" and hasattr(getattr(value, "type", None), "index_type"):
+            # its __array__ makes the last item of a dictionary of a null
+            value = value.cast(value.type.value_type) if value.null_count else value
         return np.asarray(value)
     except Exception as error:
         if "Tracer" in type(error).__name__:
@@ -426,7 +430,7 @@ def _from_any(value: Any, name: str) -> Array:
 def _framework(value: Any) -> str | None:
     """Tell which framework's array this is, subclasses included."""
     root = _root_of(value)
-    return None if root == "polars" else root
+    return root if root in ("torch", "cupy") else None
 
 
 def _root_of(value: Any) -> str | None:
@@ -434,11 +438,14 @@ def _root_of(value: Any) -> str | None:
     return _root_of_class(cls)
 
 
+_ROOTS = ("torch", "cupy", "polars", "pyarrow")
+
+
 @functools.lru_cache(maxsize=256)  # a microsecond a tensor otherwise
 def _root_of_class(cls: type) -> str | None:
     """Name the package that defines a class, if arrays of that package need their own reader."""
     roots = (base.__module__.partition(".")[0] for base in cls.__mro__)
-    return next((root for root in roots if root in ("torch", "cupy", "polars")), None)
+    return next((root for root in roots if root in _ROOTS), None)
 
 
 def _is_array(item: Any) -> bool:

@@ -128,7 +128,7 @@ class Frame:
             case "whiskers":
                 parts = [self.uprights(x, y[0], y[1], f"whisker {style}")]
             case "upright":
-                parts = [self.line([*x, *x], ends, f"whisker {style}")]
+                parts = [self.line([*x, *x], ends, style)]
             case _:
                 parts = [self.line(*thinned(x, y, _MAX_POINTS), style)]
                 parts += [self.dots(x, y, style)] if mark.kind == "points" else []

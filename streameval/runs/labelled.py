@@ -42,7 +42,7 @@ class LabelsById:
         self.key, self.truth = key, truth
         self._files = files
         self._arrays: dict[Argument, Array] = {}
-        self._index: dict[str, int] = {}
+        self._index: dict[str | int, int] = {}
         self.forget()
 
     def forget(self) -> None:
@@ -84,7 +84,7 @@ class LabelsById:
         """
         found = []
         for key, row_id in zip(keys, row_ids, strict=True):
-            at = self._index.get(key, -1)
+            at = -1 if key is None else self._index.get(key, -1)
             if at < 0:
                 self.n_strange += 1
                 self._strange = self._strange or shown(key)
@@ -108,7 +108,7 @@ class LabelsById:
             said.append(f"rows without a label: {self.n_strange:,}, which are not counted, {such}.")
         if self.n_left:
             key = next(key for key, at in self._index.items() if not self._has_row[at])
-            such = f"such as that with `{self.key}` {shown(key)}"
+            such = f"such as that with `{self.key}` {shown(key if isinstance(key, str) else None)}"
             said.append(f"labels without a row: {self.n_left:,}, {such}.")
         return said
 
@@ -125,9 +125,10 @@ class LabelsById:
             for row_id, reason in parsed.faults:
                 raise BadDataError(str(BadRow(block.source, block.unit, row_id, reason)))
             for key, row_id in zip(parsed.batch[_KEY], parsed.row_ids, strict=True):
-                if key in self._index:
+                if key in self._index and key is not None:
                     raise self._repeated(block, row_id, key)
-                self._index[key] = len(self._index)
+                at = len(self._index)
+                self._index[at if key is None else key] = at  # whose id is missing has no partner
             for part, column in zip(parts, wanted, strict=True):
                 part.append(np.asarray(parsed.batch[column.argument]))
         self._arrays = dict(zip(columns, map(np.concatenate, parts), strict=True))

@@ -112,6 +112,15 @@ def test_slices_filters_and_several_tasks_read_the_predictions(call, logs, folde
     assert both["metrics"]["binary/roc_auc"] == expected(TRUTH)
 
 
+def test_ids_that_are_missing_have_no_partner(call, folder):
+    (folder / "scores.csv").write_text("id,y_pred\n1,1\n,0\n,0\n")
+    (folder / "labels.csv").write_text("id,y_true\n1,1\n,1\n,1\n2,1\n")
+    found = call("eval", "scores.csv", *JOINED, "--json")
+    assert [found.json[name] for name in ("rows", "unlabelled", "labels_left")] == [1, 2, 3]
+    assert found.json["metrics"]["accuracy"] == 1
+    assert "labels without a row: 3, such as that with `id` None." in found.err
+
+
 def test_slices_and_filters_read_columns_of_labels(call, logs, folder):
     split = {key: ("", "public", "private")[n % 3] for n, key in enumerate(TRUTH)}
     split = dict(zip(TRUTH, random.Random(7).sample([*split.values()], len(split)), strict=True))

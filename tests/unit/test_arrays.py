@@ -478,6 +478,7 @@ MISSING = {
     "arrow dictionary": pa.array(["a", None]).dictionary_encode(),
     "arrow bool": pa.array([True, None]),
     "arrow chunks": pa.chunked_array([["a"], [None]]),
+    "arrow chunks of a dictionary": pa.chunked_array([["a"], [None]]).dictionary_encode(),
     "arrow lists": pa.array([[1.0], None]),
     "arrow fixed lists": pa.array([[1.0], None], type=pa.list_(pa.float64(), 1)),
 }
@@ -502,6 +503,7 @@ MISSING_NUMBERS = {
     "arrow float": pa.array([1.0, None]),
     "arrow chunks": pa.chunked_array([[1], [None]]),
     "arrow dictionary": pa.array([1, None]).dictionary_encode(),
+    "arrow chunks of a dictionary": pa.chunked_array([[1], [None]]).dictionary_encode(),
 }
 
 

@@ -945,6 +945,34 @@ def test_missing_queries_count_in_their_clusters_as_queries_without_a_hit() -> N
     assert (alone + held).to_bytes() == missing.to_bytes()
 
 
+@each(
+    ("batch", "said"),
+    [
+        ({"user": [1]}, "`query` is missing"),
+        ({"query": [1]}, "`user` is missing"),
+        ({"query": [1, 2], "user": [1]}, "`user` must have 2 rows, got 1"),
+        (
+            {"query": [1], "user": [1], "query_weight": [1, 2]},
+            "`query_weight` must have 1 rows, got 2",
+        ),
+        ({"query": [1, 1], "user": [1, 1]}, "must be distinct, got 1 twice"),
+    ],
+)
+def test_missing_queries_are_refused_by_name(batch: dict[str, Any], said: str) -> None:
+    held = se.Clustered(se.RankingAccumulator(["map"]), by="user")
+    with pytest.raises(se.InvalidInputError, match=said):
+        held.add_missing(batch)
+    assert held == held.copy().reset()
+
+
+def test_missing_queries_may_be_none_and_are_of_rankings() -> None:
+    held = se.Clustered(se.RankingAccumulator(["map"]), by="user")
+    assert held.add_missing({"query": [], "user": []}) == held.copy().reset()
+    assert held.add_missing({"query": ["q"], "user": ["a"]}).n_groups == 1
+    with pytest.raises(se.InvalidInputError, match="is MeanAccumulator, which has no queries"):
+        se.Clustered(se.MeanAccumulator(), by="user").add_missing({"query": [1], "user": [1]})
+
+
 def test_jackknife_needs_two_groups() -> None:
     assert math.isnan(jackknife_variance(1.0, [1.0]))
 

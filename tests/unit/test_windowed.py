@@ -252,6 +252,8 @@ def test_rows_without_a_label_count_as_rows_alone() -> None:
         pl.Series,
         pa.array,
         lambda labels: pa.chunked_array([labels]),
+        lambda labels: pa.chunked_array([labels]).dictionary_encode(),
+        lambda labels: pl.Series(labels, dtype=pl.Int128),
         tuple,
     ],
 )
@@ -272,6 +274,7 @@ def test_labels_are_missing_in_every_form(form: Any) -> None:
         pl.Series,
         pa.array,
         lambda labels: pa.chunked_array([labels]),
+        lambda labels: pa.chunked_array([labels]).dictionary_encode(),
     ],
 )
 def test_labels_that_are_text_may_be_missing(form: Any) -> None:
@@ -280,13 +283,28 @@ def test_labels_that_are_text_may_be_missing(form: Any) -> None:
     assert (w.n, w.n_rows()) == (1, 2)
 
 
-@each("type_of", [pa.null(), pa.bool_(), pa.int64(), pa.string(), pa.timestamp("us")])
+@each(
+    "type_of",
+    [pa.null(), pa.bool_(), pa.int64(), pa.string(), pa.timestamp("us"), pa.duration("us")],
+)
 def test_labels_may_all_be_missing_in_a_column_of_any_type(type_of: Any) -> None:
     labels = pa.nulls(2, type_of)
     for column in (labels, pa.chunked_array([labels]), pl.Series(labels), labels.to_pandas()):
         w = se.Windowed(se.ConfusionAccumulator(), pane=10)
         w.update({"y_true": column, "y_pred": [0, 1], "time": [1, 2]})
         assert (w.n, w.n_rows()) == (0, 2)
+
+
+def test_lists_of_labels_may_be_missing() -> None:
+    labels = pl.Series([[1, 0], None, [1, 1]], dtype=pl.Array(pl.Int64, 2))
+    w = se.Windowed(se.ConfusionAccumulator(2, multilabel=True), pane=10)
+    w.update({"y_true": labels, "y_pred": np.ones((3, 2), int), "time": [0, 1, 2]})
+    assert (w.n, w.n_rows()) == (2, 3)
+
+
+def test_window_may_reach_below_every_time() -> None:
+    w = windowed().update(batch([-(2**62) - 25, -(2**62) - 100]))
+    assert w.window(2**62 - 4, -(2**62) - 16).n == 2
 
 
 def test_rows_without_a_label_take_no_slice() -> None:
