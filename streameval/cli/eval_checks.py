@@ -101,11 +101,15 @@ def source_of(options: Options) -> BlockSource:
         skips = options.partial_last_line == "skip"
         dialect = Dialect(**options.dialect)
         _check_dialect(options)
-        reader = partial(
-            RowFiles, form=options.format, dialect=dialect, skips=skips, advice=PARTIAL
-        )
-        predictions = reader(options.files)
-        return predictions if options.labels is None else _labelled(options, predictions, reader)
+        reader = partial(RowFiles, skips=skips, advice=PARTIAL)
+        predictions = reader(options.files, form=options.format, dialect=dialect)
+        if options.labels is None:
+            return predictions
+        known = format_of(options.labels[0])
+        fits = known is None or FORMATS[known].refused(dialect) is None
+        form = options.format if known is None else None
+        labels = reader(options.labels, form=form, dialect=dialect if fits else Dialect())
+        return _labelled(options, predictions, labels)
     for why, names in _NOT_OF_RUNS.items():
         refuse(options, names, f"cannot be used with --qrels: {why}")
     read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
@@ -158,24 +162,27 @@ def with_labels(options: Options) -> Options:
     return attrs.evolve(options, labels=listed_files(options.labels), y_true=truth)
 
 
-def _labelled(
-    options: Options, predictions: RowFiles, reader: Callable[[Sequence[str]], RowFiles]
-) -> BlockSource:
+def _labelled(options: Options, predictions: RowFiles, files: RowFiles) -> BlockSource:
     """Join predictions and labels.
 
     Raises
     ------
     UsageError
         If the labels lack a column.
+    BadDataError
+        If there are none.
     """
     from streameval.runs.labelled import PREFIX, LabelledFiles, LabelsById  # noqa: PLC0415 (of --labels)
 
     truth = [name.removeprefix(PREFIX) for name in options.y_true or ()]
-    labels = LabelsById(reader(options.labels or ()), str(options.key), truth)
+    file = (options.labels or ("",))[0]
+    labels = LabelsById(files, str(options.key), truth, _GAPS if gaps_of(options) else ("",))
+    if not labels.first:
+        raise BadDataError(f"{name_of(file)}: holds no labels.")
     try:
         check_columns([labels.key, *truth], labels.first)
     except UsageError as error:
-        raise UsageError(f"{name_of((options.labels or ('',))[0])}: {error}") from None
+        raise UsageError(f"{name_of(file)}: {error}") from None
     return LabelledFiles(predictions, labels)
 
 
@@ -251,12 +258,13 @@ def with_advice_to_join(error: UsageError, options: Options, row: RawRow) -> Usa
     except BadDataError:
         return error
     shared = [name for name in row if rows and name in rows[0]]
-    if not shared:
+    ids = [name for name in shared if len({str(one.get(name)) for one in rows}) == len(rows)]
+    if not ids:
         return error
     truth = options.y_true or ("y_true",)
     has_truth = all(name in row and name not in rows[0] for name in truth)
     labels, others = map(shlex.quote, options.files if has_truth else reversed(options.files))
-    command = f"streameval eval {others} --labels {labels} --key {shlex.quote(shared[0])}"
+    command = f"streameval eval {others} --labels {labels} --key {shlex.quote(ids[0])}"
     return UsageError(f"{error} If {labels} holds the labels, `{command}` joins them.")
 
 
@@ -437,6 +445,5 @@ def gaps_of(options: Options) -> tuple[Condition, ...]:
         return ()
     from streameval.io.row_filters import Condition  # noqa: PLC0415 (loads NumPy)
 
-    truth = options.y_true or ("y_true",) if options.labels is None else ()
-    columns = (*truth, *(options.y_pred or ("y_pred",)))
+    columns = (*(options.y_true or ("y_true",)), *(options.y_pred or ("y_pred",)))
     return tuple(Condition(column, "!=", _GAPS) for column in columns)

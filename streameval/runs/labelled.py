@@ -12,6 +12,7 @@ import numpy as np
 
 from streameval.errors import BadDataError
 from streameval.exact.array_types import Array
+from streameval.inputs.paths import find
 from streameval.io.blocks import Block, Parsed
 from streameval.io.columns import Argument, Texts
 from streameval.io.errors import BadRow, shown
@@ -36,11 +37,15 @@ class LabelsById:
         The column of ids, in these files and in those of predictions.
     truth : sequence of str
         The columns of the label.
+    gaps : tuple of str
+        The texts of a label that is none.
     """
 
-    def __init__(self, files: RowFiles, key: str, truth: Sequence[str]) -> None:
-        self.key, self.truth = key, truth
-        self._files = files
+    def __init__(
+        self, files: RowFiles, key: str, truth: Sequence[str], gaps: tuple[str, ...] = ("",)
+    ) -> None:
+        self.key, self.files = key, files
+        self._truth, self._gaps = truth, gaps
         self._arrays: dict[Argument, Array] = {}
         self._index: dict[str | int, int] = {}
         self.forget()
@@ -59,8 +64,14 @@ class LabelsById:
         BadDataError
             If none can be read.
         """
-        rows, _ = look_ahead(self._files.blocks())
+        rows, _ = look_ahead(self.files.blocks())
         return rows
+
+    def _conditions(self) -> RowFilter | None:
+        """Return what holds for rows with a label; one that is a list is none nowhere."""
+        texts = [name for name in self._truth if not isinstance(find(self.first[0], name), list)]
+        made = tuple(Condition(name, "!=", self._gaps) for name in texts)
+        return RowFilter(made) if made else None
 
     def arrays(self, columns: Sequence[Argument]) -> list[Array]:
         """Return the labels of all ids as arguments.
@@ -109,7 +120,7 @@ class LabelsById:
         if self.n_left:
             key = next(key for key, at in self._index.items() if not self._has_row[at])
             such = f"such as that with `{self.key}` {shown(key if isinstance(key, str) else None)}"
-            said.append(f"labels without a row: {self.n_left:,}, {such}.")
+            said.append(f"labels without a counted row: {self.n_left:,}, {such}.")
         return said
 
     def _read(self, columns: Sequence[Argument]) -> None:
@@ -119,8 +130,8 @@ class LabelsById:
             for at, column in enumerate(columns)
         ]
         parts: list[list[Any]] = [[] for _ in wanted]
-        given = RowFilter(tuple(Condition(name, "!=", ("",)) for name in self.truth))
-        for block in self._files.blocks():
+        given = self._conditions()
+        for block in self.files.blocks():
             parsed = block.parse([*wanted, _keys(self.key)], given)
             for row_id, reason in parsed.faults:
                 raise BadDataError(str(BadRow(block.source, block.unit, row_id, reason)))
@@ -160,7 +171,14 @@ class LabelledBlock:
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
         """Yield the rows, each beside the columns of some label: they show what columns hold."""
         labels = ({f"{PREFIX}{name}": row[name] for name in row} for row in self.labels.first)
-        return ({**row, **label} for row, label in zip(self.block.rows(names), cycle(labels)))
+        for row, label in zip(self.block.rows(names), cycle(labels)):
+            hidden = [name for name in row if f"{name}.".startswith(PREFIX)]
+            if hidden:
+                raise BadDataError(
+                    f"{self.block.source}: rename `{hidden[0]}`, since names that begin with "
+                    f"{PREFIX!r} are columns of labels."
+                )
+            yield {**row, **label}
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of the rows that have a label."""
@@ -212,11 +230,11 @@ class LabelledFiles(BlockSource):
 
     def left(self) -> list[str]:
         """Name the files whose last lines were left, and say if no id has a label."""
-        return [*self._predictions.left(), *self._labels.remarks()]
+        return [*self._predictions.left(), *self._labels.files.left(), *self._labels.remarks()]
 
     def remarks(self) -> list[str]:
-        """Return the notes about the files of predictions."""
-        return self._predictions.remarks()
+        """Return the notes about all files."""
+        return [*self._predictions.remarks(), *self._labels.files.remarks()]
 
     def totals(self, where: RowFilter | None = None) -> dict[str, str]:
         """Return conditions that leave out last rows which look like totals."""

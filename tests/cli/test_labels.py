@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import shlex
+from pathlib import Path
 
 import pytest
 
@@ -66,7 +67,7 @@ def test_ids_without_a_partner_are_counted(call, logs):
     assert "rows without a label: 20, which are not counted, such as that with `id` 'id0" in (
         without_label
     )
-    assert "labels without a row: 50, such as that with `id` 'id1" in without_row
+    assert "labels without a counted row: 50, such as that with `id` 'id1" in without_row
 
 
 def test_rows_without_a_label_among_the_labels_are_none(call, logs, folder):
@@ -90,7 +91,7 @@ def test_files_without_a_common_id_are_refused_with_one_of_each(call, logs, fold
     done = call("eval", "scores.csv", *BINARY, *JOINED)
     assert done.code == 3
     assert "scores.csv: holds no rows. rows without a label: 200," in done.err
-    assert "labels without a row: 200, such as that with `id` 'x" in done.err
+    assert "labels without a counted row: 200, such as that with `id` 'x" in done.err
 
 
 def test_labels_that_cannot_be_read_are_refused(call, logs, folder):
@@ -118,7 +119,58 @@ def test_ids_that_are_missing_have_no_partner(call, folder):
     found = call("eval", "scores.csv", *JOINED, "--json")
     assert [found.json[name] for name in ("rows", "unlabelled", "labels_left")] == [1, 2, 3]
     assert found.json["metrics"]["accuracy"] == 1
-    assert "labels without a row: 3, such as that with `id` None." in found.err
+    assert "labels without a counted row: 3, such as that with `id` None." in found.err
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "name"),
+    [
+        ({"labels": {"score": 0.9}}, ("--y-score", "labels.score"), "labels"),
+        ({"labels.score": 0.9}, ("--y-score", "labels.score"), "labels.score"),
+    ],
+)
+def test_columns_of_predictions_are_not_hidden_by_those_of_labels(row, options, name, call, logs):
+    Path("own.jsonl").write_text(json.dumps({"id": "id000"} | row))
+    done = call("eval", "own.jsonl", *BINARY, *JOINED, *options)
+    assert f"own.jsonl: rename `{name}`, since names that begin with 'labels.' are" in done.err
+
+
+def test_labels_may_be_lists(call, folder):
+    (folder / "scores.jsonl").write_text('{"id":1,"y_pred":[1,0]}\n{"id":2,"y_pred":[0,0]}\n')
+    (folder / "labels.jsonl").write_text('{"id":1,"y_true":[1,0]}\n{"id":2,"y_true":[1,0]}\n')
+    options = ("--labels", "labels.jsonl", "--key", "id", "--multilabel", "--classes", "2")
+    assert call("eval", "scores.jsonl", *options, "--json").json["metrics"]["recall"] == 0.25
+
+
+def test_what_is_found_and_left_in_files_of_labels_is_told(call, folder):
+    (folder / "scores.csv").write_text("id,y_pred\n1,1\n2,0\n3,2\n")
+    (folder / "labels.csv").write_text("id;y_true\n1;0,5\n2;NaN\n3;3")
+    regression = ("--task", "regression", *JOINED, "--json", "--nan", "skip")
+    done = call("eval", "scores.csv", *regression, "--partial-last-line", "skip")
+    assert (done.json["rows"], done.json["metrics"]["mae"]) == (1, 0.5)
+    assert "labels.csv: read with the delimiter ';' and decimal commas, as the first" in done.err
+    assert "labels.csv: the last line has no newline, and is left for next time." in done.err
+    assert "rows without a label: 2" in done.err
+
+
+@pytest.mark.parametrize("text", ["", "id,y_true\n"])
+def test_files_without_labels_are_refused(text, call, logs, folder):
+    (folder / "labels.csv").write_text(text)
+    assert "labels.csv: holds no labels." in call("eval", "scores.csv", *BINARY, *JOINED).err
+
+
+def test_labels_have_their_own_format(call, logs):
+    options = ("--labels", "labels.jsonl", "--key", "id", "--delimiter", ",", "--format", "csv")
+    assert call("eval", "scores.csv", *BINARY, *options).json["rows"] == 200
+
+
+def test_advice_to_join_names_a_column_of_ids(call, folder):
+    (folder / "scores.csv").write_text("model,id,y_pred\nm,1,1\nm,2,0\n")
+    (folder / "labels.csv").write_text("model,id,y_true\nm,1,1\nm,2,0\n")
+    said = call("eval", "scores.csv", "labels.csv").err
+    assert "`streameval eval scores.csv --labels labels.csv --key id` joins them." in said
+    (folder / "labels.csv").write_text("model,y_true\nm,1\nm,0\n")
+    assert "joins them" not in call("eval", "scores.csv", "labels.csv").err
 
 
 def test_slices_and_filters_read_columns_of_labels(call, logs, folder):
