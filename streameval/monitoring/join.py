@@ -262,8 +262,9 @@ class Join:
     Examples
     --------
     >>> join = Join(np.dtype([("score", "f8")]), wait=60, max_pending=1000)
-    >>> join.predict("p", ["a", "b"], np.array([0, 10]), np.array([(0.25,), (0.75,)], join.dtype))
-    >>> join.label("l", ["b"], np.array([30]), np.array([1.0]))
+    >>> rows = np.array([(0.25,), (0.75,)], join.dtype)
+    >>> before = join.predict("p", ["a", "b"], np.array([0, 10]), rows)
+    >>> before = join.label("l", ["b"], np.array([30]), np.array([1.0]))
     >>> joined = join.ready()
     >>> joined.times, joined.rows["score"], joined.labels
     (array([10]), array([0.75]), array([1.]))
