@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import heapq
+import itertools
 import logging
 import threading
 import time
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -296,6 +298,11 @@ class _Held:
     due: float
     tries: int = 0
 
+    def alert(self, name: str) -> str:
+        """Return the alert that it belongs to; one of none has its own name for it."""
+        alert: str = self.event.get("alert", name)
+        return alert
+
 
 class Outbox:
     """Deliver events in a separate thread, one at a time, and retry each until it is accepted.
@@ -318,7 +325,10 @@ class Outbox:
         self.receiver = receiver_of(on_alert)
         self._timeout = finite_number(timeout, name="timeout")
         self._held: dict[str, _Held] = {}
-        self._arrived: list[str] = []
+        self._lines: dict[str, deque[str]] = {}  # the names of the held events of each alert
+        self._heads: list[tuple[float, int, str]] = []  # a heap: the first of each, when it is due
+        self._numbers = itertools.count()
+        self._arrived: dict[str, _Held] = {}
         self._is_busy = self._is_closed = False
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
@@ -333,7 +343,11 @@ class Outbox:
         """Hold an event of the checkpoint, by its id there, unless it is known."""
         with self._changed:
             if name not in self._held and name not in self._arrived:
-                self._held[name] = _Held(event, time.monotonic())
+                held = self._held[name] = _Held(event, time.monotonic())
+                line = self._lines.setdefault(held.alert(name), deque())
+                line.append(name)
+                if line[0] == name:
+                    self._await(name, held)
 
     def deliver(self) -> list[str]:
         """Start deliveries without waiting, and return the ids of those that have arrived since."""
@@ -359,22 +373,23 @@ class Outbox:
             self._thread.join(seconds)
 
     def _collected(self) -> list[str]:
-        arrived, self._arrived = self._arrived, []
-        return arrived
+        arrived, self._arrived = self._arrived, {}
+        return [*arrived]
+
+    def _await(self, name: str, held: _Held) -> None:
+        """Try the first event of an alert once it is due."""
+        heapq.heappush(self._heads, (held.due, next(self._numbers), name))
 
     def _next(self) -> tuple[str | None, float | None]:
-        """Choose the oldest event that is due, or say how many seconds are left until one is.
+        """Return the event that has been due for longest, or the seconds left until one is.
 
         An event waits for earlier events of the same alert.
         """
-        heads: dict[str, tuple[str, float]] = {}
-        for name, held in self._held.items():
-            heads.setdefault(held.event.get("alert", name), (name, held.due))
-        now = time.monotonic()
-        for name, due in heads.values():
-            if due <= now:
-                return name, 0.0
-        return None, min((due - now for _, due in heads.values()), default=None)
+        if not self._heads:
+            return None, None
+        due, _, name = self._heads[0]
+        left = due - time.monotonic()
+        return (None, left) if left > 0 else (name, 0.0)
 
     def _work(self) -> None:
         while (name := self._due()) is not None:
@@ -402,6 +417,7 @@ class Outbox:
                 name, left = self._next()
                 if name is not None:
                     self._is_busy = True
+                    heapq.heappop(self._heads)
                     return name
                 self._changed.wait(left)
             return None
@@ -411,10 +427,16 @@ class Outbox:
         with self._changed:
             self._is_busy = False
             if refusal is None:
-                del self._held[name]
-                self._arrived.append(name)
+                self._arrived[name] = self._held.pop(name)
+                line = self._lines[held.alert(name)]
+                line.popleft()
+                if line:
+                    self._await(line[0], self._held[line[0]])
+                else:
+                    del self._lines[held.alert(name)]
             else:
                 pause = min(FIRST_PAUSE * 2.0 ** min(held.tries, 60), LONGEST_PAUSE)
                 held.due, held.tries = time.monotonic() + pause, held.tries + 1
+                self._await(name, held)
                 self.n_refused += 1
             self._changed.notify_all()

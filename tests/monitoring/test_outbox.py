@@ -448,6 +448,39 @@ def test_slow_receiver_holds_nobody_up() -> None:
     box.close(HANGS)
 
 
+class Counted(dict[str, Any]):
+    """An event that counts how often its alert is looked up."""
+
+    n_looks = 0
+
+    def get(self, key: str, default: Any = None) -> Any:
+        Counted.n_looks += 1
+        return super().get(key, default)
+
+
+@pytest.mark.usefixtures("quick")
+def test_events_held_after_an_outage_are_not_looked_through_at_each_delivery() -> None:
+    """Each is looked at a few times, however many wait: one by one, and behind one another."""
+    n_events, works, got = 400, threading.Event(), []
+
+    def receive(event: Any) -> None:
+        if not works.is_set():
+            raise OSError
+        got.append(event["number"])
+
+    Counted.n_looks = 0
+    pending = [event(number, f"a{number % 200}") for number in range(n_events)]
+    box = Outbox(receive)
+    deliver(box, *((name, Counted(one)) for name, one in pending))
+    until(lambda: box.n_refused > 200)
+    works.set()
+    until(lambda: not box.n_undelivered)
+    box.close(HANGS)
+    assert sorted(got) == list(range(n_events))
+    assert all(got.index(number) < got.index(number + 200) for number in range(200))
+    assert Counted.n_looks <= 4 * n_events
+
+
 def test_closed_outbox_begins_no_more() -> None:
     goes, got = threading.Event(), []
 
