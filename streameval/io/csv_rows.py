@@ -57,6 +57,9 @@ _TOTAL = re.compile(
     re.IGNORECASE,
 )
 _LETTER = re.compile(r"[^\W\d_]")
+_COUNTING = re.compile(
+    r"(?:.*[^a-z])?(?:ids?|index|idx|rows?|lines?|n[or]?|i|num|number|key|)", re.IGNORECASE
+)
 _ROUNDED = 0.99  # a total may be of numbers that were rounded later
 
 # The known delimiters, each with the option that reads such a file.
@@ -299,7 +302,7 @@ class CsvLayout:
         if is_marked and len(_first_rows(data, delimiter, notation)[-1][1]) < len(names):
             names = names[1:]
         found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
-        if looks_on and is_free and _has_numbers(data, delimiter, notation, len(names)):
+        if looks_on and is_free and _has_numbers(data, delimiter, notation, names):
             names = ("row", *names)
             found.append("numbers of rows before the first column")
         told = (dialect.decimal, dialect.delimiter)
@@ -417,12 +420,19 @@ def _has_columns(data: bytes) -> bool:
     return width > 1 and len({*widths}) == 1 and widths[0] - width in (0, 1)
 
 
-def _has_numbers(data: bytes, delimiter: str, notation: Notation, width: int) -> bool:
-    """Tell whether the first rows begin with their numbers, as R and pandas write them."""
+def _has_numbers(data: bytes, delimiter: str, notation: Notation, names: Sequence[str]) -> bool:
+    """Tell whether the first rows begin with their numbers, as R and pandas write them.
+
+    R quotes them, and pandas indents the header. Other rows may end with what has no name, a
+    delimiter or a decimal, and a name such as id may be that of the numbers.
+    """
     rows = [row for _, row in _first_rows(data, delimiter, notation)[1:]]
-    first = [row[0] for row in rows if len(row) == width + 1]
+    are_longer = all(len(row) == len(names) + 1 and row[-1] for row in rows)
+    if delimiter == "," or not are_longer or _COUNTING.fullmatch(names[0]):
+        return False
+    are_marked = data[:1] == b" " or all(line[:1] == b'"' for line in data.splitlines()[1:2])
     counted = (list(map(str, range(start, start + len(rows)))) for start in (0, 1))
-    return len(rows) > 1 and first in counted
+    return len(rows) > 1 and are_marked and [row[0] for row in rows] in counted
 
 
 def _first_row(

@@ -5,6 +5,7 @@ Options list them, so this module loads neither readers nor NumPy.
 
 from __future__ import annotations
 
+import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -89,9 +90,20 @@ class Format:
 def _begins_json(head: bytes) -> bool:
     """Tell whether it is an object, or an array of objects or lists; or a row that is a list."""
     text = head.removeprefix(BOM_UTF8).lstrip()
-    line = text.partition(b"\n")[0].rstrip()
-    is_list = line[:1] + line[-1:] == b"[]" and line.count(b"[") == 1
-    return is_list or text.removeprefix(b"[").lstrip()[:1] in (b"{", b"[")
+    item = text.removeprefix(b"[").lstrip()
+    return item[:1] == b"{" or _begins_list(text, "\n") or _begins_list(item, ",]\n")
+
+
+def _begins_list(text: bytes, then: str) -> bool:
+    """Tell whether a list of JSON stands before one of these characters, or the end."""
+    if text[:1] != b"[":
+        return False
+    whole = text.decode("utf-8", "replace")
+    try:
+        _, end = json.JSONDecoder().raw_decode(whole)
+    except (ValueError, RecursionError):
+        return False
+    return whole[end:].lstrip(" \t\r")[:1] in then
 
 
 def _json_blocks(

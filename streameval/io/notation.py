@@ -37,18 +37,20 @@ _READ_BY = {
     re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%"): "--percent reads percentages",
     _SCALAR: r"sed -E 's/np\.\w+\(([^)]*)\)/\1/g' leaves numbers alone",
     re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}"): "--thousands , or --decimal , reads such numbers",
-    re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?"): "--thousands , reads such numbers",
     re.compile(
-        r"[+-]?[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+|[+-]?[0-9]{1,3}(?:\.[0-9]{3}){2,}"
+        r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?"
+    ): "--thousands , reads such numbers",
+    re.compile(
+        r"[+-]?[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})"
     ): "--thousands . reads such numbers",
     re.compile(
-        rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+,[0-9]+"
+        rf"[+-]?[1-9][0-9]{{0,2}}(?:[{_SPACES}][0-9]{{3}})+,[0-9]+"
     ): "--decimal , --thousands ' ' reads such numbers",
     re.compile(
-        rf"[+-]?[0-9]{{1,3}}(?:[{_SPACES}][0-9]{{3}})+(?:\.[0-9]+)?"
+        rf"[+-]?[1-9][0-9]{{0,2}}(?:[{_SPACES}][0-9]{{3}})+(?:\.[0-9]+)?"
     ): "--thousands ' ' reads such numbers",
     re.compile(
-        r"[+-]?[0-9]{1,3}(?:'[0-9]{3})+(?:\.[0-9]+)?"
+        r"[+-]?[1-9][0-9]{0,2}(?:'[0-9]{3})+(?:\.[0-9]+)?"
     ): '--thousands "\'" reads such numbers',
 }
 """What reads cells that show how they are written, the first that fits."""
@@ -124,7 +126,7 @@ class Notation:
     def read_value(self, value: Any) -> Any:
         """Read a value of JSON: texts as cells, None where they are missing."""
         if type(value) is str:
-            return self.read(value) or None if value else value
+            return self.read(value) or (None if self.na else value)
         if type(value) is list:
             return [self.read_value(item) for item in value]
         if type(value) is dict:
@@ -139,7 +141,7 @@ class Notation:
     def _number(self) -> re.Pattern[str]:
         digits = "[0-9]+" if self.percent else "[0-9]*"
         if self.thousands:
-            digits = rf"[0-9]{{1,3}}(?:[{re.escape(self._marks)}][0-9]{{3}})+|{digits}"
+            digits = rf"[1-9][0-9]{{0,2}}(?:[{re.escape(self._marks)}][0-9]{{3}})+|{digits}"
         return re.compile(
             rf"(?P<whole>[+-]?(?:{digits}))(?:{re.escape(self.decimal)}(?P<fraction>[0-9]+))?"
             r"(?P<exponent>[eE][+-]?[0-9]+)?"

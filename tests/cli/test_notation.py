@@ -91,6 +91,26 @@ def test_missing_cells_are_bad_rows_or_skipped(call, export):
     assert call(*given, "--json").json["metrics"]["mae"] == 0.5
 
 
+@pytest.mark.parametrize("row", ["{};\n", '{{"v": "{}"}}\n'])
+def test_a_zero_begins_no_thousands(row, call, folder):
+    name, header = ("a.csv", "v;w\n") if row == "{};\n" else ("a.jsonl", "")
+    given = ("eval", name, "--task", "values", "--value", "v", "--json", "--thousands")
+    (folder / name).write_text(header + row.format("1.234,5") + row.format("0.125"))
+    assert call(*given, ".").json["metrics"]["min"] == 0.125
+    (folder / name).write_text(header + row.format("1,234.5") + row.format("0,125"))
+    assert "got '0,125'" in call(*given, ",").err
+
+
+def test_empty_texts_of_json_are_missing_beside_those_named_so(call, folder):
+    rows = [{"y_true": text, "y_pred": "1"} for text in ("NULL", "", "1")]
+    (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    given = ("eval", "a.jsonl", "--task", "regression")
+    options = shlex.split(call(*given).err.partition("Use `")[2].partition("`")[0])
+    assert options == ["--na", "NULL", "--nan", "skip"]
+    found = call(*given, *options, "--json").json
+    assert (found["rows"], found["metrics"]["mae"]) == (1, 0)
+
+
 def test_an_empty_score_is_skipped(call, folder):
     (folder / "s.csv").write_text("y_true,y_score\n1,0.9\n0,\n0,0.2\n1,n/a\n", encoding="utf-8")
     given = ("eval", "s.csv", "--task", "binary", "--nan", "skip")

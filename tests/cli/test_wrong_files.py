@@ -112,6 +112,12 @@ def test_eval_names_the_command_that_writes_what_duckdb_and_polars_draw(title, f
     )
 
 
+@each("title", ["[log start]", "[[log] start]", "[", "[1] start", "[" * 9999])
+def test_titles_in_brackets_are_no_lists(title, folder, call):
+    (folder / "log").write_text(f"{title}\ny_true,y_pred\n1,1\n0,1\n")
+    assert call("eval", "log", "--json").json["rows"] == 2
+
+
 @pytest.mark.parametrize("ending", ["", ".json", ".json.gz"])
 @pytest.mark.parametrize(
     ("text", "jq"),

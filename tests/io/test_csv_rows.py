@@ -365,10 +365,17 @@ def test_block_repr_leaves_out_the_data():
     ("text", "header"),
     [
         ('"t" "s"\n"1" 5 x\n"2" 6 y\n', ("row", "t", "s")),
-        ("t,s\n0,5,x\n1,6,y\n", ("row", "t", "s")),
-        ("t,s\n0,5,x\n2,6,y\n", ("t", "s")),
-        ("t,s\n0,5,x\n", ("t", "s")),
-        ("t,s\n0,5,x\n1,6\n", ("t", "s")),
+        ('"t"\t"s"\n"1"\t5\tx\n"2"\t6\ty\n', ("row", "t", "s")),
+        ("  t  s\n0 5  x\n1 6  y\n", ("row", "t", "s")),
+        ("t,s\n0,5,x\n1,6,y\n", ("t", "s")),
+        ("id,s\n1,5,\n2,6,\n", ("id", "s")),
+        ("t;s\n1;5;x\n2;6;y\n", ("t", "s")),
+        ('"t";"s"\n"1";5;\n"2";6;\n', ("t", "s")),
+        ('"row id";"s"\n"1";5;x\n"2";6;y\n', ("row id", "s")),
+        ('"t","s"\n"1",5,5\n"2",6,5\n', ("t", "s")),
+        ('"t";"s"\n"0";5;x\n"2";6;y\n', ("t", "s")),
+        ('"t";"s"\n"0";5;x\n', ("t", "s")),
+        ('"t";"s"\n"0";5;x\n"1";6\n', ("t", "s")),
     ],
 )
 def test_first_rows_show_that_their_numbers_have_no_name(text, header):
