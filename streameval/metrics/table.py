@@ -210,7 +210,7 @@ class Metric:
     heading : str
         The title on pages, which leave out metrics without one.
     qualifier : callable
-        From a result: text after the heading, which may differ between results.
+        From a result: by what the metric is weighted, which may differ between results.
     subtracts : str
         What is subtracted from what, which tables say behind the name of a difference.
     better : {"higher", "lower", ""}

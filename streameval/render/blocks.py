@@ -7,7 +7,7 @@ type side by side: their pictures have equal titles.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     reading : Reading
         The number.
     qualifier : str
-        Text after the heading, which may differ between states.
+        By what it is weighted, which may differ between states.
     is_rare : bool
         Whether the row is left out if the number is 0 in all states.
     better : {"higher", "lower", ""}
@@ -52,7 +52,17 @@ class Row(NamedTuple):
     @property
     def name(self) -> str:
         """The heading with the qualifier, for sentences about one result."""
-        return f"{self.heading} {self.qualifier}".rstrip()
+        return qualified(self.heading, [self.qualifier])
+
+
+def qualified(heading: str, qualifiers: Iterable[str]) -> str:
+    """Say by what the numbers under a heading are weighted.
+
+    >>> qualified("Mean AUC (GAUC)", ["impressions", "uniform", "uniform"])
+    'Mean AUC (GAUC), by impressions or uniform'
+    """
+    by = " or ".join(filter(None, dict.fromkeys(qualifiers)))
+    return f"{heading}, by {by}" if by else heading
 
 
 class ByClass(NamedTuple):

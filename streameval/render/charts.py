@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.array_types import Floats
+from streameval.render.text import in_sentence
 
 Line = tuple[Floats, Floats]
 Time = Any  # a datetime64[us]
@@ -63,8 +64,9 @@ class Axis:
         return np.clip((halves - self.low / 2) / span, 0.0, 1.0)
 
     def rounded(self) -> Axis:
-        """Choose round ends and ticks, unless there are ticks."""
-        return self if self.ticks else nice_axis(self.low, self.high, self.label)
+        """Choose round ends and ticks, unless there are ticks; of 0 alone up to 1."""
+        high = self.high if self.low or self.high else 1.0
+        return self if self.ticks else nice_axis(self.low, high, self.label)
 
 
 RATES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
@@ -227,19 +229,21 @@ class Chart:
     x, y : Axis
         What both axes must reach.
     marks : sequence of ChartMark
-        In the order of a legend.
+        In the order of a legend; empty if there is nothing to draw.
     own_title : str
         The title of a plot of one result.
     spoken : (str, float), optional
         A number and its name, for readers who do not see the picture.
+    summary : str
+        What they hear without a number.
     said, cut : str
         What a page says below it, and if the vertical axis ends below a line.
     room : float
-        How far above the highest number a plot ends.
+        How far above the highest number a plot ends; 0 leaves that to matplotlib.
     legend : str
         Where a plot has its legend.
     is_apart : bool
-        Whether each state has a picture of its own on a page.
+        Whether each state has a picture of its own on a page, and a plot reaches all numbers.
     """
 
     title: str
@@ -248,20 +252,31 @@ class Chart:
     marks: Sequence[ChartMark]
     own_title: str = ""
     spoken: tuple[str, float] | None = None
+    summary: str = attrs.field(
+        default=attrs.Factory(
+            lambda self: f"{self.y.label} over {in_sentence(self.x.label)}", takes_self=True
+        )
+    )
     said: str = ""
     cut: str = ""
-    room: float = 1.05
+    room: float = 0.0
     legend: Corner | Literal["best"] = "best"
     is_apart: bool = False
 
 
 def joined_axes(charts: Sequence[Chart]) -> tuple[Axis, Axis]:
-    """Reach all numbers of several pictures."""
-    x, y = (
-        attrs.evolve(axes[0], low=min(one.low for one in axes), high=max(one.high for one in axes))
-        for axes in zip(*((one.x, one.y) for one in charts), strict=True)
+    """Reach all numbers of several pictures, and say what they are."""
+    return _joined([one.x for one in charts]), _joined([one.y for one in charts])
+
+
+def _joined(axes: Sequence[Axis]) -> Axis:
+    first, *others = dict.fromkeys(one.label for one in axes)
+    return attrs.evolve(
+        axes[0],
+        low=min(one.low for one in axes),
+        high=max(one.high for one in axes),
+        label=" or ".join([first, *map(in_sentence, others)]),
     )
-    return x, y
 
 
 def shared_marks(charts: Sequence[Chart | None]) -> list[tuple[int, ChartMark]]:

@@ -20,6 +20,7 @@ from streameval.render.blocks import (
     PageContent,
     Reliability,
     Several,
+    qualified,
 )
 from streameval.render.charts import Chart, joined_axes, shared_marks
 from streameval.render.markup import (
@@ -154,8 +155,7 @@ def _rows(descriptions: Sequence[PageContent]) -> list[tuple[str, RowCells]]:
         held = [row for row in rows if row is not None]
         if held[0].is_rare and not any(row.reading.value for row in held):
             continue
-        qualifiers = dict.fromkeys(row.qualifier for row in held)
-        title = f"{held[0].heading} {' or '.join(qualifiers)}".strip()
+        title = qualified(held[0].heading, [row.qualifier for row in held])
         found.append((title, [None if row is None else row.reading for row in rows]))
     return found
 
@@ -212,7 +212,7 @@ class _Section:
             block.chart(self.level) if isinstance(block, Reliability) else block
             for block in blocks[:MAX_DRAWN]
         ]
-        shown = [one for one in charts if one is not None]
+        shown = [one for one in charts if one is not None and one.marks]
         if shown and shown[0].is_apart:
             return self._apart(shown)
         return [_pictured(self.names, charts)] if shown else []
@@ -301,14 +301,13 @@ def _pictured(
 ) -> Html:
     """Draw charts in one picture, and say what their marks are, and what is cut off."""
     first, *_ = held = [one for one in charts if one is not None]
-    marks, (x, y) = [mark for _, mark in shared_marks(charts)], joined_axes(held)
+    marks, (_, y) = [mark for _, mark in shared_marks(charts)], joined_axes(held)
     is_cut = any(mark.y.max() > y.high for mark in marks if mark.kind == "line")
     parts = [said, first.said, *dict.fromkeys(mark.said for mark in marks), first.cut * is_cut]
     named = zip(names[:MAX_DRAWN], charts, strict=False)
     values = [(short(name, 40), *one.spoken) for name, one in named if one and one.spoken]
     spoken = "; ".join(f"{name}: {what} {number(value)}" for name, what, value in values)
-    summary = spoken or f"{y.label} over {in_sentence(x.label)}"
-    content = joined([above, painted(charts, summary)])
+    content = joined([above, painted(charts, spoken or first.summary)])
     return _figure(title or first.title, content, " ".join(filter(None, parts)))
 
 

@@ -129,7 +129,7 @@ def _literal(text: str) -> str:
 def _chart(chart: Chart, request: PlotRequest) -> Axes:
     """Draw the marks of a chart; with a label, as one of several."""
     axes, label, colour = axes_on(request.ax), request.label, None
-    (left, right), top, is_first = axes.get_xlim(), axes.get_ylim()[1], not axes.has_data()
+    right, top, is_first = axes.get_xlim()[1], axes.get_ylim()[1], not axes.has_data()
     for mark in chart.marks:
         if label is None:
             colour = _paint(axes, mark, colour, mark.name, is_filled=not chart.is_apart)
@@ -140,11 +140,11 @@ def _chart(chart: Chart, request: PlotRequest) -> Axes:
     if chart.x.ticks:
         axes.xaxis.set_ticks(chart.x.ticks, chart.x.texts)
         axes.yaxis.set_ticks(chart.y.ticks, chart.y.texts)
-    else:
-        low, high, highest = chart.x.low, chart.x.high, chart.room * chart.y.high
-        if not is_first:
-            low, high, highest = min(low, left), max(high, right), max(highest, top)
-        axes.set(xlim=(low, high), ylim=(0.0, highest))
+    elif not chart.is_apart:
+        reached = (0.0, 0.0) if is_first else (min(right, 1.0), top)  # by what was there before
+        axes.set_xlim(0.0, max(chart.x.high, reached[0]))
+        if chart.room:
+            axes.set_ylim(0.0, max(chart.room * chart.y.high, reached[1]))
     if axes.get_legend_handles_labels()[0]:
         axes.legend(loc=chart.legend)
     return axes

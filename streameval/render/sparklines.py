@@ -93,7 +93,7 @@ def sparkline(
             parts.append(_drawn(path, "line limit"))
     upright = f"{_TOP}V{_HEIGHT - _BOTTOM}"
     parts += [_drawn(f"M{strip.middles[at]} {upright}", "line limit fired") for at in fired]
-    sampled = np.flatnonzero(is_known[3]).tolist()
+    sampled = np.flatnonzero(~np.isnan(numbers[3])).tolist()
     if sampled:
         path = "".join([f"M{strip.middles[at]} {bottoms[at]}V{tops[at]}" for at in sampled])
         parts.append(_drawn(path, f"line whisker {_LOOK}"))

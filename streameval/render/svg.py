@@ -103,9 +103,6 @@ class Frame:
     def drawn(self, mark: ChartMark, style: str) -> Html:
         """Draw a mark in the style of its state."""
         x, y, ends = mark.x, mark.y, [self.y.low, self.y.high]
-        if mark.kind in ("between", "whiskers", "series"):  # leave out what is undefined
-            kept = np.isfinite(np.atleast_2d(y)[0])
-            x, y = x[kept], y[..., kept]
         match mark.kind:
             case "shares":
                 parts = [self.stairs(y, x, "plain", filled=True)]
@@ -126,7 +123,8 @@ class Frame:
                 radius = max(1.2, min(3.5, _FILLED * self.width / max(len(x), 1)))
                 parts = [self.line(x, y, style), self.dots(x, y, style, round(radius, 1))]
             case "whiskers":
-                parts = [self.uprights(x, y[0], y[1], f"whisker {style}")]
+                kept = ~np.isnan(y[0])
+                parts = [self.uprights(x[kept], y[0, kept], y[1, kept], f"whisker {style}")]
             case "upright":
                 parts = [self.line([*x, *x], ends, style)]
             case _:
@@ -212,10 +210,11 @@ def painted(charts: Sequence[Chart | None], summary: str) -> Html:
     """Draw charts of several states as one picture; None uses up a style."""
     held = [chart for chart in charts if chart is not None]
     x, y = (axis.rounded() for axis in joined_axes(held))
-    has_bars = held[0].marks[0].kind == "bars"
+    marks, look = shared_marks(charts), "solid " * held[0].is_apart
+    has_bars = any(mark.kind == "bars" for _, mark in marks)
     frame = Frame(x, y, height=300 if has_bars else 360)
-    marks = [frame.drawn(mark, style(at)) for at, mark in shared_marks(charts)]
-    return picture(frame, held[0].title, summary, [frame.grid(), *marks])
+    drawn = [frame.drawn(mark, f"{look}{style(at)}") for at, mark in marks]
+    return picture(frame, held[0].title, summary, [frame.grid(), *drawn])
 
 
 def _left_of(texts: Iterable[str]) -> int:

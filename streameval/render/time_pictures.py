@@ -67,8 +67,8 @@ def time_picture(
     """
     x, edges = _time_axis(panes, width)
     x = x if y is None else attrs.evolve(x, label="")
-    defined = [pane.reading for pane in panes if math.isfinite(pane.reading.value)]
-    ends = [end for reading in defined for end in reading.ends]
+    defined = [pane for pane in panes if math.isfinite(pane.reading.value)]
+    ends = [end for pane in defined for end in pane.reading.ends]
     y = _value_axis(ends, metric) if y is None else y
     frame = Frame(x, y, width=width, height=height, bottom=46 if x.label else 28)
     opened = edges[[pane.is_open for pane in panes]]
@@ -80,7 +80,7 @@ def time_picture(
     kept += [frame.line([edges[at].mean()] * 2, [y.low, y.high], "limit fired") for at in fired]
     summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
     summary += f"; the last {len(opened)} are open" if len(opened) else ""
-    line = sorted(TimeLine(metric, panes).marks(0.0) if defined else [], key=layer)
+    line = sorted(TimeLine(metric, defined).marks(0.0) if defined else [], key=layer)
     marks = [*_hatched(frame, opened), frame.grid(), *kept]
     marks += [frame.drawn(mark, _LOOK) for mark in line]
     return picture(frame, f"{metric} over time", summary, marks)

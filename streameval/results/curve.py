@@ -332,7 +332,7 @@ class Curve(CurveMembers, Result):
 
     def _asked_line(self, request: PlotRequest) -> Chart:
         line = self._line(request.kind)
-        if line is None:
+        if not line.marks:
             raise InvalidInputError("needs examples of both classes", argument="plot")
         return line
 
@@ -342,12 +342,11 @@ class Curve(CurveMembers, Result):
         "score": lambda one, _: curve_lines.score_shares(one._table),
     }
 
-    def _line(self, kind: str) -> Chart | None:
-        """Draw a line of `kind`; None unless both classes occur."""
+    def _line(self, kind: str) -> Chart:
+        """Draw a line of `kind`."""
         metric = curve_lines.KINDS[kind].metric
         area = getattr(self, metric) if metric else math.nan
-        has_both = self.n_pos and self.n_neg
-        return curve_lines.line_chart(self._table, kind, area) if has_both else None
+        return curve_lines.line_chart(self._table, kind, area)
 
     def _reliability(self) -> Reliability:
         return curve_lines.reliability(self._table, are_draws=self._clusters is None)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from statistics import NormalDist
 from typing import Any, NamedTuple
 
+import attrs
 import numpy as np
 
 from streameval.metrics import curves
@@ -108,8 +109,24 @@ KINDS = {
 
 
 def line_chart(table: CellTable, kind: str, area: float) -> Chart:
-    """Draw a line, the band between the lines of the extreme data sets, and the line of chance."""
-    shown = KINDS[kind]
+    """Draw a line, the band between the lines of the extreme data sets, and the line of chance.
+
+    Without examples of both classes there is nothing to draw.
+    """
+    shown, ticks = KINDS[kind], _ERROR_RATES if kind == "det" else {}
+    beside: Corner = "lower left" if area > 0.5 else "upper right"  # of a good curve, of a bad one
+    chart = Chart(
+        shown.title,
+        Axis(0.0, 1.0, label=shown.across, **ticks),
+        Axis(0.0, 0.0, label=shown.up, **ticks),
+        [],
+        spoken=(shown.area, area),
+        cut=f"Higher values at a recall below {_LEFT:.0%} are cut off.",
+        room=1.02,
+        legend="lower right" if kind == "roc" else beside,
+    )
+    if not (table.estimate.n_pos and table.estimate.n_neg):
+        return chart
     x, y = thinned(*shown.trace(table.estimate), _MAX_POINTS)
     name = f"{shown.area} {area:.4f}" if shown.area else ""
     marks = [ChartMark("line", x, y, name, f"{{}} ({name})" if name else "{}")]
@@ -127,18 +144,8 @@ def line_chart(table: CellTable, kind: str, area: float) -> Chart:
         dashed = ChartMark("dashed", ends, chance, "chance", "chance", "Dashed: chance.", is_level)
         marks.append(dashed)
     highest = float(y[x >= _LEFT].max(initial=0.0)) if is_level else 1.0
-    ticks = _ERROR_RATES if kind == "det" else {}
-    beside: Corner = "lower left" if area > 0.5 else "upper right"  # of a good curve, of a bad one
-    return Chart(
-        shown.title,
-        Axis(0.0, 1.0, label=shown.across, **ticks),
-        Axis(0.0, highest if highest < _LOW else 1.0, label=shown.up, **ticks),
-        marks,
-        spoken=(shown.area, area),
-        cut=f"Higher values at a recall below {_LEFT:.0%} are cut off.",
-        room=1.02,
-        legend="lower right" if kind == "roc" else beside,
-    )
+    y_axis = attrs.evolve(chart.y, high=highest if highest < _LOW else 1.0)
+    return attrs.evolve(chart, y=y_axis, marks=marks)
 
 
 def score_shares(table: CellTable) -> Chart:
@@ -157,11 +164,12 @@ def score_shares(table: CellTable) -> Chart:
     return Chart(
         "Scores by class",
         Axis(float(edges[0]), float(edges[-1]), label="Score"),
-        Axis(0.0, float(max(positives.max(), negatives.max())) or 1.0, label="Share of the class"),
+        Axis(0.0, float(max(positives.max(), negatives.max())), label="Share of the class"),
         [
             ChartMark("bars", edges, positives, "positives", "{}: positives"),
             ChartMark("others", edges, negatives, "negatives", "{}: negatives"),
         ],
+        summary="Histograms of the positives and the negatives.",
         said="Coloured: positives. Grey: negatives.",
         is_apart=True,
     )

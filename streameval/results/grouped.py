@@ -104,7 +104,7 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
 
     def _groups_of_both(self, _: PlotRequest) -> Chart:
         chart = self._spread()
-        if chart is None:
+        if not chart.marks:
             raise InvalidInputError("needs a group with examples of both classes", argument="plot")
         return chart
 
@@ -157,11 +157,20 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
             position="under",
         )
 
-    def _spread(self) -> Chart | None:
+    def _spread(self) -> Chart:
         """Draw how the AUCs of groups are spread, by weight, and their mean."""
         held, weight, mean = self._areas.is_defined, self._config.group_weight, self.gauc
+        chart = Chart(
+            "AUC of the groups",
+            Axis(0.0, 1.0, label="AUC within a group"),
+            Axis(0.0, 0.0, label=_SHARES[weight]),
+            [],
+            f"{np.count_nonzero(held):,} groups",
+            spoken=("mean", mean),
+            said="Of the groups of both classes, in bins of 0.05.",
+        )
         if not held.any():
-            return None
+            return chart
         edges, weights = np.arange(_BINS + 1) / _BINS, self._areas.weights(weight)[held]
         areas, nothing = self._areas.auc[held], np.empty(0)
         shares, _ = np.histogram(areas, edges, weights=weights / weights.sum())
@@ -174,15 +183,8 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
             ends, name = np.array([mean.low, mean.high]), "the exact GAUC lies here"
             said = "The exact mean lies in the band."
             marks.append(ChartMark("span", ends, nothing, name, said=said))
-        return Chart(
-            "AUC of the groups",
-            Axis(0.0, 1.0, label="AUC within a group"),
-            Axis(0.0, min(float(shares.max()), 1.0), label=_SHARES[weight]),
-            marks,
-            f"{len(areas):,} groups",
-            spoken=("mean", mean),
-            said="Of the groups of both classes, in bins of 0.05.",
-        )
+        y = attrs.evolve(chart.y, high=min(float(shares.max()), 1.0))
+        return attrs.evolve(chart, y=y, marks=marks)
 
     _PAGE: ClassVar = {
         "heading": "AUC within groups",
@@ -221,7 +223,7 @@ GroupedCurves.TABLE = Table(
         value=lambda one: gauc(one._areas, one._config.group_weight, is_exact=one.exact),
         limits=SHARE,
         aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
-        heading="Mean AUC (GAUC), by",
+        heading="Mean AUC (GAUC)",
         qualifier=lambda result: result._config.group_weight,
         help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
         notes="Weighted by their examples, or as group_weight says.",

@@ -24,8 +24,9 @@ RankingMembers = RegressionMembers = RegressionOutputsMembers = SummaryMembers =
 
 
 def rows_of_members(cls: type[Any]) -> list[Metric]:
-    """List the rows without a member that is written by hand."""
-    return [row for row in cls.TABLE.values() if not _is_by_hand(cls, row.name)]
+    """List the rows whose name can be an attribute, and is none that is written by hand."""
+    named = (row for row in cls.TABLE.values() if row.name.isidentifier())
+    return [row for row in named if not _is_by_hand(cls, row.name)]
 
 
 def add_members(cls: type[Any]) -> None:

@@ -350,8 +350,7 @@ class CurveMembers(RowMembers):
             0.5 for chance and 1 for a perfect order; nan unless both classes occur.
         """
     def precision_at(self, threshold: float) -> Bounded:
-        """Compute the share of positives among scores of at least a threshold, 0 without any.
-        """
+        """Compute the share of positives among scores of at least a threshold, 0 without any."""
     def recall_at(self, threshold: float) -> Bounded:
         """Compute the share of the positives that score at least a threshold.
 
@@ -811,82 +810,90 @@ class RankingMembers(RowMembers):
         """The number of open queries, which do not count yet."""
     @property
     def map(self) -> Bounded:
-        """Average precision: the precision at the rank of each relevant document, over R."""
+        """The mean over queries: average precision: the precision at the rank of each relevant
+        document, over R."""
     @property
     def mrr(self) -> Bounded:
-        """1 / the rank of the first relevant document."""
+        """The mean over queries: 1 / the rank of the first relevant document."""
     @property
     def ndcg(self) -> Mapping[int | None, Bounded]:
-        """The sum of gain / log2(rank + 1), over that of the best ranking of all judged
-        documents."""
+        """The mean over queries, by cutoff: the sum of gain / log2(rank + 1), over that of the best
+        ranking of all judged documents."""
     @property
     def dcg(self) -> Bounded:
-        """The sum of gain / log2(rank + 1)."""
+        """The mean over queries: the sum of gain / log2(rank + 1)."""
     @property
     def p(self) -> Mapping[int | None, Bounded]:
-        """The relevant documents in the first k, over k."""
+        """The mean over queries, by cutoff: the relevant documents in the first k, over k."""
     @property
     def r(self) -> Mapping[int | None, Bounded]:
-        """The relevant documents in the first k, over R, all that are relevant."""
-    @property
-    def hit(self) -> Mapping[int | None, Bounded]:
-        """1 if a relevant document is in the first k, else 0."""
-    @property
-    def all_hit(self) -> Mapping[int | None, Bounded]:
-        """1 if the first k documents are all relevant, else 0; of tied attempts, pass^k."""
-    @property
-    def f(self) -> Mapping[int | None, Bounded]:
-        """The harmonic mean of p@k and r@k."""
-    @property
-    def adaptive_p(self) -> Mapping[int | None, Bounded]:
-        """The relevant documents in the first k, over k or the number retrieved if less."""
-    @property
-    def fall_out(self) -> Mapping[int | None, Bounded]:
-        """The share of the irrelevant documents that are among the first k; nothing to find if all
+        """The mean over queries, by cutoff: the relevant documents in the first k, over R, all that
         are relevant."""
     @property
+    def hit(self) -> Mapping[int | None, Bounded]:
+        """The mean over queries, by cutoff: 1 if a relevant document is in the first k, else 0."""
+    @property
+    def all_hit(self) -> Mapping[int | None, Bounded]:
+        """The mean over queries, by cutoff: 1 if the first k documents are all relevant, else 0; of
+        tied attempts, pass^k."""
+    @property
+    def f(self) -> Mapping[int | None, Bounded]:
+        """The mean over queries, by cutoff: the harmonic mean of p@k and r@k."""
+    @property
+    def adaptive_p(self) -> Mapping[int | None, Bounded]:
+        """The mean over queries, by cutoff: the relevant documents in the first k, over k or the
+        number retrieved if less."""
+    @property
+    def fall_out(self) -> Mapping[int | None, Bounded]:
+        """The mean over queries, by cutoff: the share of the irrelevant documents that are among
+        the first k; nothing to find if all are relevant."""
+    @property
     def judged(self) -> Mapping[int | None, Bounded]:
-        """The share of judged documents among the first k retrieved, which may be fewer."""
+        """The mean over queries, by cutoff: the share of judged documents among the first k
+        retrieved, which may be fewer."""
     @property
     def err(self) -> Mapping[int | None, Bounded]:
-        """The mean of 1 / the rank at which a reader stops, if a document stops a reader with
-        probability (2^relevance - 1) / 2^max."""
+        """The mean over queries, by cutoff: the mean of 1 / the rank at which a reader stops, if a
+        document stops a reader with probability (2^relevance - 1) / 2^max."""
     @property
     def rprec(self) -> Bounded:
-        """The relevant documents in the first R, over R, all that are relevant."""
+        """The mean over queries: the relevant documents in the first R, over R, all that are
+        relevant."""
     @property
     def lrap(self) -> Bounded:
-        """The mean over relevant documents of the share of relevant documents among those that
-        score at least as high."""
+        """The mean over queries: the mean over relevant documents of the share of relevant
+        documents among those that score at least as high."""
     @property
     def coverage_error(self) -> Bounded:
-        """The number of documents that score at least as high as the last relevant one; documents
-        that were not retrieved rank below all others."""
+        """The mean over queries: the number of documents that score at least as high as the last
+        relevant one; documents that were not retrieved rank below all others."""
     @property
     def label_ranking_loss(self) -> Bounded:
-        """The share of pairs of a relevant document and a retrieved irrelevant one in which the
-        irrelevant one scores at least as high."""
+        """The mean over queries: the share of pairs of a relevant document and a retrieved
+        irrelevant one in which the irrelevant one scores at least as high."""
     @property
     def query_auc(self) -> Bounded:
-        """The share of pairs of a relevant document and a retrieved irrelevant one in which the
-        relevant one ranks higher; nothing to find if there is no such pair."""
+        """The mean over queries: the share of pairs of a relevant document and a retrieved
+        irrelevant one in which the relevant one ranks higher; nothing to find if there is no such
+        pair."""
     @property
     def rbp(self) -> Bounded:
-        """The sum of (1 - p) p**(r_i - 1)."""
+        """The mean over queries: the sum of (1 - p) p**(r_i - 1)."""
     @property
     def bpref(self) -> Bounded:
-        """The mean over relevant documents of 1 - min(N_i, R) / min(R, N), where N judged documents
-        are not relevant, N_i of them above."""
+        """The mean over queries: the mean over relevant documents of 1 - min(N_i, R) / min(R, N),
+        where N judged documents are not relevant, N_i of them above."""
     @property
     def set_p(self) -> Bounded:
-        """The precision of all that was retrieved."""
+        """The mean over queries: the precision of all that was retrieved."""
     @property
     def set_r(self) -> Bounded:
-        """The recall of all that was retrieved."""
+        """The mean over queries: the recall of all that was retrieved."""
     @property
     def set_f(self) -> Bounded:
-        """The harmonic mean of precision P and recall S of all that was retrieved; weighted, (1 +
-        beta) P S / (beta P + S), where beta is trec_eval's, the square of the usual one."""
+        """The mean over queries: the harmonic mean of precision P and recall S of all that was
+        retrieved; weighted, (1 + beta) P S / (beta P + S), where beta is trec_eval's, the square of
+        the usual one."""
     @property
     def gm_map(self) -> Bounded:
         """log(max(average precision, 1e-5)); the result is exp of its mean."""
@@ -895,60 +902,67 @@ class RankingMembers(RowMembers):
         """log(max(bpref, 1e-5)); the result is exp of its mean."""
     @property
     def iprec(self) -> Bounded:
-        """The highest precision at any rank by which recall * R relevant documents, rounded to a
-        whole number, have been found; 0 if they never are."""
+        """The mean over queries: the highest precision at any rank by which recall * R relevant
+        documents, rounded to a whole number, have been found; 0 if they never are."""
     @property
     def rprec_mult(self) -> Bounded:
-        """The precision at rank times * R, rounded up."""
+        """The mean over queries: the precision at rank times * R, rounded up."""
     @property
     def relative_p(self) -> Mapping[int | None, Bounded]:
-        """The relevant documents in the first k, over min(k, R), the most that there can be."""
+        """The mean over queries, by cutoff: the relevant documents in the first k, over min(k, R),
+        the most that there can be."""
     @property
     def set_relative_p(self) -> Bounded:
-        """The precision of all that was retrieved, over the highest possible one."""
+        """The mean over queries: the precision of all that was retrieved, over the highest possible
+        one."""
     @property
     def set_map(self) -> Bounded:
-        """The product of precision and recall of all that was retrieved."""
+        """The mean over queries: the product of precision and recall of all that was retrieved."""
     @property
     def majority(self) -> Bounded:
-        """1 if more than half of all that was retrieved is relevant, 1/2 if half is, else 0."""
+        """The mean over queries: 1 if more than half of all that was retrieved is relevant, 1/2 if
+        half is, else 0."""
     @property
     def utility(self) -> Bounded:
-        """The number of relevant retrieved documents minus the number of the others."""
+        """The mean over queries: the number of relevant retrieved documents minus the number of the
+        others."""
     @property
     def bin_g(self) -> Bounded:
-        """The mean over relevant documents of 1 / log2(2 + m), with m irrelevant ones above."""
+        """The mean over queries: the mean over relevant documents of 1 / log2(2 + m), with m
+        irrelevant ones above."""
     @property
     def g(self) -> Bounded:
-        """The sum of gain / log2(2 + d), over the sum of all gains; d is the gain of the best
-        ranking down to this rank, at least 1 per rank, minus the gain of this one."""
+        """The mean over queries: the sum of gain / log2(2 + d), over the sum of all gains; d is the
+        gain of the best ranking down to this rank, at least 1 per rank, minus the gain of this
+        one."""
     @property
     def ndcg_rel(self) -> Bounded:
-        """The mean of ndcg at the rank of each document with a gain; those that were not retrieved
-        count the final ndcg."""
+        """The mean over queries: the mean of ndcg at the rank of each document with a gain; those
+        that were not retrieved count the final ndcg."""
     @property
     def rndcg(self) -> Bounded:
-        """The mean of ndcg at the ranks where the best ranking falls to a lower gain, and of the
-        final ndcg where more than one further document was retrieved."""
+        """The mean over queries: the mean of ndcg at the ranks where the best ranking falls to a
+        lower gain, and of the final ndcg where more than one further document was retrieved."""
     @property
     def rbp_resid(self) -> Bounded:
-        """How much rbp would rise if every document were relevant that was not judged or not
-        retrieved; 0 if all that were retrieved are judged."""
+        """The mean over queries: how much rbp would rise if every document were relevant that was
+        not judged or not retrieved; 0 if all that were retrieved are judged."""
     @property
     def unj(self) -> Mapping[int | None, Bounded]:
-        """The documents in the first k that were not judged, over k."""
+        """The mean over queries, by cutoff: the documents in the first k that were not judged, over
+        k."""
     @property
     def num_ret(self) -> Bounded:
-        """The number of documents retrieved."""
+        """The mean over queries: the number of documents retrieved."""
     @property
     def num_rel(self) -> Bounded:
-        """The number of relevant documents known, R."""
+        """The mean over queries: the number of relevant documents known, R."""
     @property
     def num_rel_ret(self) -> Bounded:
-        """The number of relevant documents retrieved."""
+        """The mean over queries: the number of relevant documents retrieved."""
     @property
     def num_nonrel_judged_ret(self) -> Bounded:
-        """The number of judged documents retrieved that are not relevant."""
+        """The mean over queries: the number of judged documents retrieved that are not relevant."""
 
 class RegressionMembers(RowMembers):
     @property

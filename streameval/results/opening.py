@@ -176,11 +176,13 @@ def _extremes(row: Row, name: str, results: Mapping[str, Result], level: float) 
         return []
     readings = {one: results[one].read(name, level=level) for one, _ in found}
     texts = {one: _value(reading, level) for one, reading in readings.items()}
+    is_of_one = len({results[one].heading(name) for one in readings}) == 1
+    what = row.name if is_of_one else row.heading
     (last, low), (first, high) = found[0], found[-1]
     if low == high:
-        return [f"{row.name} is {number(low)} for {'both' if len(found) == 2 else 'all'}."]
+        return [f"{what} is {number(low)} for {'both' if len(found) == 2 else 'all'}."]
     best, worst = ("best", "worst") if row.better else ("highest", "lowest")
-    said = f"{row.name} is {best} in {short(first, 40)}, {texts[first]}, and {worst} in"
+    said = f"{what} is {best} in {short(first, 40)}, {texts[first]}, and {worst} in"
     of_two = _said_of_two(name, readings[last], readings[first], results, level)
     return [f"{said} {short(last, 40)}, {texts[last]}.", *of_two]
 

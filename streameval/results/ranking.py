@@ -612,7 +612,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
 
     def _attribute(self, name: str) -> Any:
         """Look up a measure by name; those that have cutoffs as a rule are mappings by cutoff."""
-        if name == "ndcg" or MEASURES[name].cutoff == "required":
+        if _has_cutoffs(MEASURES[name]):
             return self._by_cutoff(name)
         if name not in self._config.means:
             raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
@@ -742,8 +742,15 @@ def _is_share(name: str) -> bool:
     return measure(measured(name)).max_value == 1.0
 
 
+def _has_cutoffs(row: MeasureRow) -> bool:
+    """Tell whether the attribute of a measure holds the means by cutoff."""
+    return row.name == "ndcg" or row.cutoff == "required"
+
+
 def _of(row: MeasureRow) -> Metric:
-    """Make the row of a measure."""
+    """Make the row of a measure, whose attribute is a mean."""
+    by_cutoff = ", by cutoff" if _has_cutoffs(row) else ""
+    mean = f"The mean over queries{by_cutoff}: {row.help[:1].lower()}{row.help[1:]}"
     return Metric(
         name=row.name,
         aliases=row.others,
@@ -761,6 +768,7 @@ def _of(row: MeasureRow) -> Metric:
         why_none=_WHY_NONE,
         arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
         oracle=row.oracle,
+        documentation="" if row.is_geometric else mean,
     )
 
 

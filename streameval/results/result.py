@@ -19,7 +19,7 @@ from streameval.metrics.evidence import refuse_fractions
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.table import Metric, Reading
 from streameval.render import plots
-from streameval.render.blocks import Dots, Figure, PageContent, Row
+from streameval.render.blocks import Dots, Figure, PageContent, Row, qualified
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import (
     Sheet,
@@ -460,7 +460,7 @@ class Result(ReadResult):
         member = name.removesuffix(row.name)
         if not row.heading or (member and not member.endswith(SEPARATOR)):
             return name
-        heading = f"{row.heading} {row.qualifier(asked.result)}".rstrip()
+        heading = qualified(row.heading, [row.qualifier(asked.result)])
         return f"{member[:-1]}: {heading}" if member else heading
 
     def described(self, level: float) -> PageContent:

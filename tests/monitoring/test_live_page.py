@@ -1027,6 +1027,12 @@ def test_sparkline_draws_infinite_bounds_to_the_end_of_its_range() -> None:
     assert band.split("L")[0].split()[1] == "7.0"
 
 
+def test_sparkline_clips_sampling_intervals_without_ends() -> None:
+    text = drawn([Reading(0.5, (-math.inf, math.inf)), Reading(0.4, (0.1, math.inf)), 0.9])
+    (whiskers,) = re.findall(r'd="([^"]*)" class="line whisker', text)
+    assert re.findall(r"[ V]([\d.]+)", whiskers) == ["55.0", "7.0", "55.0", "7.0"]
+
+
 def test_sparkline_dots_the_newest_mature_pane() -> None:
     (dot,) = re.findall(r'<circle cx="([\d.]+)"', drawn([0.1, 0.2, 0.3, 0.4], n_open=2))
     (line,) = re.findall(r'<path d="(M[^"]*)" class="line s0"', drawn([0.1, 0.2, 0.3, 0.4]))

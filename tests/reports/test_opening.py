@@ -341,6 +341,14 @@ def test_states_without_a_best_one_are_told_apart_by_size_alone(
     assert lead(*fits)[0].endswith(said)
 
 
+def test_means_of_other_weights_are_told_without_them() -> None:
+    rows = [0, 1, 0, 1], [0.1, 0.9, 0.1, 0.9], [0, 0, 1, 1]
+    one, other = se.GroupedAUC().update(*rows), se.GroupedAUC(group_weight="uniform").update(*rows)
+    assert lead(one, other)[0].endswith(" Mean AUC (GAUC) is 1.0000 for both.")
+    assert lead(one, one)[0].endswith(" Mean AUC (GAUC), by impressions is 1.0000 for both.")
+    assert "Mean AUC (GAUC), by impressions or uniform" in text(report(one, other))
+
+
 def test_means_of_values_have_a_highest_and_a_lowest_one() -> None:
     values = [se.MeanAccumulator().update([value, value]) for value in (1.0, 2.0)]
     found = lead(*values)[0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from matplotlib import pyplot
 from offenders import each
-from report_pages import pictures, read, text
+from report_pages import pictures, points, read, styled, text
 
 import streameval as se
 from streameval.reports import html_report
@@ -69,6 +69,16 @@ def test_panes_without_labels_have_a_dash_and_no_mark() -> None:
         '<td class="number">\N{EN DASH}</td>'
     )
     assert "Accuracy in 11 panes of time, of which 10 define it" in page
+
+
+def test_sampling_intervals_without_ends_are_clipped_to_the_axis() -> None:
+    values, start = [1.0, 1.0, 2.0, 3.0, 5.0], 1_699_999_200
+    times = [start + 3600 * hour for hour in (0, 1, 1, 2, 2)]
+    held = se.Windowed(se.MeanAccumulator(), pane="1h", unit="s")
+    page = read(html_report({"a": held.update({"value": values, "time": times})}))
+    (whiskers,) = styled(page, "whisker")
+    (x, bottom), (same, top), *others = points(whiskers)
+    assert (x, bottom, top, len(others)) == (same, 194.0, 10.0, 4)
 
 
 def test_level_of_zero_leaves_the_sampling_intervals_out() -> None:

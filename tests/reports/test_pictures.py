@@ -238,6 +238,40 @@ def test_scores_of_states_share_their_axes() -> None:
     assert [len(styled(other, "area", look)) for look in ("plain", "s0", "s1")] == [1, 0, 1]
 
 
+def test_scores_beside_those_of_nothing_have_an_axis_that_fits() -> None:
+    one, other = figures(report(curve(), EVERY["empty_curve"]()), "Scores by class")
+    ends = [float(text(styled(some, "tick", "end")[-1])) for some in (one, other)]
+    assert 0 < ends[0] == ends[1] < 0.2
+    alone = figure(report(EVERY["empty_curve"]()), "Scores by class")
+    assert text(styled(alone, "tick", "end")[-1]) == "1"
+
+
+def test_bars_of_scores_have_solid_outlines() -> None:
+    for shown in figures(report(curve(seed=1), curve(seed=2)), "Scores by class"):
+        assert len(styled(shown, "line", "solid")) == len(styled(shown, "line")) - 1 == 1
+    assert ".solid {\n  stroke-dasharray: none" in html_report({"a": curve()})
+
+
+def test_pictures_tell_their_numbers_to_those_who_do_not_see_them() -> None:
+    page = report(curve(), se.PRCurveSketch().update([1, 1], [0.2, 0.5]))
+    said = {text(one.find("title")): text(one.find("desc")) for one in pictures(page)}
+    assert said["Scores by class"] == "Histograms of the positives and the negatives."
+    assert said["Reliability diagram"] == "Share of positives over mean score"
+    assert said["Precision over recall"].endswith("; b: average precision 1.0000")
+    assert said["ROC curve"].endswith("; b: ROC AUC \N{EN DASH}")
+    groups = report(EVERY["empty_grouped"](), EVERY["grouped"]())
+    spoken = text(figure(groups, "AUC of the groups").find(".//desc"))
+    assert spoken.startswith("a: mean \N{EN DASH}; b: mean ")
+
+
+def test_bars_of_groups_of_other_weights_are_named_by_both() -> None:
+    rows = [0, 1, 0, 1], [0.1, 0.9, 0.1, 0.9], [0, 0, 1, 1]
+    weights = "impressions", "uniform", "impressions"
+    states = [se.GroupedAUC(group_weight=weight).update(*rows) for weight in weights]
+    _, up = styled(figure(report(*states), "AUC of the groups"), "name")
+    assert text(up) == "Share of the examples or share of the groups"
+
+
 def test_bars_of_groups_are_shares_of_those_with_both_classes() -> None:
     group = [0, 0, 1, 1, 2, 2, 3]
     state = se.GroupedAUC().update(

@@ -327,6 +327,33 @@ def test_plot_of_low_precision_has_an_axis_that_fits_every_line() -> None:
     assert ax.get_ylim()[1] == 1.02
 
 
+@each("kind", ["pr", "roc", "reliability"])
+def test_plot_on_axes_with_other_lines_spans_all_shares(kind: str) -> None:
+    _, ax = pyplot.subplots()
+    ax.plot([0, 1], [0, 1], "k:")
+    ax.axvline(-3.0)
+    assert many().plot(ax, kind=kind, label="a").get_xlim() == (0, 1)
+
+
+def test_plots_of_crowded_scores_on_the_same_axes_reach_the_highest() -> None:
+    few, more = (
+        se.PRCurveSketch().update([0, 1] * 50, [top, top / 2] * 50) for top in (0.02, 0.04)
+    )
+    ends = []
+    for first, second in ((few, more), (more, few)):
+        ax = first.compute().plot(kind="reliability", label="a")
+        second.compute().plot(ax, kind="reliability", label="b")
+        ends.append(ax.get_xlim())
+    assert ends[0] == ends[1]
+
+
+def test_plot_of_scores_keeps_the_limits_of_the_axes() -> None:
+    _, ax = pyplot.subplots()
+    ax.set(xlim=(0, 0.2), ylim=(0.5, 1))
+    many().plot(ax, kind="score")
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 0.2), (0.5, 1))
+
+
 def test_plot_of_scores_shows_the_share_of_each_class() -> None:
     ax = se.PRCurveSketch().update([0, 0, 1], [0.0, 1.0, 1.0]).compute().plot(kind="score")
     shares = {patch.get_label(): patch.get_data().values for patch in ax.patches}
@@ -642,7 +669,7 @@ def test_micro_of_weights_past_2_to_63_is_refused_and_the_rest_is_not() -> None:
 
 @each("kind", ["pr", "roc", "det"])
 def test_curve_without_both_classes_has_no_line(kind: str) -> None:
-    assert EVERY["empty_curve"]().compute()._line(kind) is None
+    assert EVERY["empty_curve"]().compute()._line(kind).marks == []
 
 
 @each("budget", [4, 65_536])

@@ -70,6 +70,14 @@ def test_plots_of_several_share_the_axes() -> None:
     assert not any(patch.get_fill() for patch in ax.patches[:2])
 
 
+def test_plot_on_axes_with_a_line_spans_all_areas() -> None:
+    _, ax = pyplot.subplots()
+    ax.plot([0, 1], [0, 1], "k:")
+    ax.set_ylim(0, 3)
+    grouped().plot(ax)
+    assert (ax.get_xlim(), ax.get_ylim()) == ((0, 1), (0, 3))
+
+
 def test_plot_takes_areas_of_1_of_weights_with_fractions() -> None:
     rng = np.random.default_rng(0)
     label = np.tile([0, 1, 1], 200)

@@ -53,7 +53,7 @@ def stub() -> str:
 
 
 def class_of(cls: type[Any]) -> str:
-    rows = [row for row in members.rows_of_members(cls) if row.name.isidentifier()]
+    rows = members.rows_of_members(cls)
     body = "".join(member(cls, row) for row in rows) or "    ...\n"
     called = [] if cls is se.Ranking else filter(has_options, rows)
     options = "".join(options_of(cls, row) for row in called)
@@ -79,9 +79,9 @@ def member(cls: type[Any], row: Metric) -> str:
         head = f"    def {row.name}(self, {', '.join(parameters(row))}) -> {number(row)}:\n"
     else:
         head = f"    @property\n    def {row.name}(self) -> {kind(cls, row)}:\n"
-    lines = textwrap.wrap(f'"""{row.meaning}"""', 92, break_long_words=False)
-    if row.documentation:
-        lines = [*f'"""{row.docstring}'.split("\n"), '"""']
+    lines = [*f'"""{row.docstring}'.split("\n"), '"""']
+    if len(lines) == 2:
+        lines = textwrap.wrap("".join(lines), 92, break_long_words=False)
     return head + textwrap.indent("\n".join(lines), " " * 8).replace("\\", "\\\\") + "\n"
 
 
@@ -127,12 +127,21 @@ def test_members_of_rows_have_the_text_of_the_row() -> None:
             assert inspect.getdoc(getattr(cls, row.name)) == row.docstring
 
 
+def test_measures_of_a_ranking_are_means_over_queries() -> None:
+    rows = [row for row in members.rows_of_members(se.Ranking) if not row.is_count]
+    assert [row.name for row in rows if "mean" not in row.docstring] == []
+    assert inspect.getdoc(se.Ranking.hit) == (
+        "The mean over queries, by cutoff: 1 if a relevant document is in the first k, else 0."
+    )
+    assert [name for name in dir(se.Ranking) if not name.isidentifier()] == []
+
+
 def test_every_result_with_a_table_has_its_members() -> None:
     lacking = [
         f"{cls.__name__}.{row.name}"
         for cls in MADE
         for row in cls.TABLE.values()
-        if not hasattr(cls, row.name)
+        if hasattr(cls, row.name) != row.name.isidentifier()
     ]
     assert lacking == []
 
