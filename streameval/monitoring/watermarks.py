@@ -140,7 +140,10 @@ class PartitionTime:
 
     def watermark(self, out_of_order: int) -> int | None:
         """Return the time that no later row will precede; None before the first row."""
-        return _latest(self.floor, None if self.log.time is None else self.log.time - out_of_order)
+        if self.log.time is None:
+            return self.floor
+        mark = self.log.time - out_of_order
+        return mark if self.floor is None else max(mark, self.floor)
 
 
 class Partitions:
