@@ -375,11 +375,16 @@ def _of_array(source: str) -> str:
     return f"begins with '[', but JSON lines are expected, one object a line; {command}"
 
 
+_NAMED = "[$n, .] | transpose | map({(.[0]): .[1]}) | add'"
+_NAMED_LINES = f"-nc 'input as $n | inputs | {_NAMED}"
+_NAMED_ITEMS = f"-c '.[0] as $n | .[1:][] | {_NAMED}"
+
+
 def _of_lists(source: str, text: str, rows: str = "") -> str:
     """Say how to read rows that are lists, of which the first one may name the columns."""
     items = json.loads(text)
     if all(isinstance(item, str) for item in items):
-        jq, read = f"jq -r {shlex.quote(f'{rows}@csv')}", "lists"
+        jq, read = f"jq {_NAMED_ITEMS if rows else _NAMED_LINES}", "lists"
     else:
         names = ascii_uppercase[: len(items)]
         pairs = ", ".join(f"{name}: .[{at}]" for at, name in enumerate(names))

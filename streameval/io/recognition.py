@@ -5,9 +5,11 @@ from __future__ import annotations
 import codecs
 import re
 import shlex
+from pathlib import Path
 
 from streameval.errors import BadDataError, Named
-from streameval.io.streams import opened
+from streameval.io.packed import UNPACKING
+from streameval.io.streams import STANDARD_INPUT, name_of, opened
 from streameval.states.type_ids import MAGIC
 
 PARQUET_MAGIC = b"PAR1"
@@ -27,11 +29,6 @@ _FOREIGN: dict[bytes, str] = {
         "is an Arrow file; `python -c 'import pandas as p, sys; "
         'p.read_feather(sys.argv[1]).to_parquet("log.parquet")\' {file}` writes Parquet.'
     ),
-    **dict.fromkeys(
-        (b"\x80\x04\x95", b"\x80\x05\x95"),
-        "is a pickle; `python -c 'import pandas as p, sys; "
-        'p.read_pickle(sys.argv[1]).to_csv("log.csv")\' {file}` writes a data frame as CSV.',
-    ),
     b"SQLite format 3\0": (
         "is a SQLite database; `sqlite3 -csv -header {file} 'SELECT ...' > log.csv` writes CSV."
     ),
@@ -39,10 +36,6 @@ _FOREIGN: dict[bytes, str] = {
     b"PK\x03\x04": "is a ZIP archive; `unzip -p {file} | streameval eval -` reads a file in it.",
     b"Obj\x01": "is an Avro file; save it as Parquet or JSON lines.",
     b"\0": "begins with a NUL byte; it is not text.",
-    b"\x93NUMPY": (
-        'is a NumPy file; `python -c \'import numpy as n, sys; n.savetxt("log.csv", '
-        'n.load(sys.argv[1]), delimiter=",")\' {file}` writes CSV without a header.'
-    ),
 }
 _ARRAYS = "holds NumPy arrays; save them as the columns of a CSV."
 _IN_WORKBOOKS = (b"[Content_Types].xml", b"opendocument")
@@ -60,29 +53,42 @@ _DRAWN = {
 """How tables begin that psql and others draw for people, and what makes CSV of them."""
 
 
-_DUMPED = {
-    rb"\A\s*<(?:!DOCTYPE|html|table)()": (
+_PICKLE = (
+    "is a pickle; `python -c 'import pandas as p, sys; "
+    'p.read_pickle(sys.argv[1]).to_csv("log.csv")\' {file}` writes its data frame as CSV.'
+)
+_KNOWN = {
+    rb"(?s)\x80(?:[\2\3]c|[\4\5]\x95.{8}\x8c.)pandas[a-z.]*(?:\n|\x94\x8c\t)DataFrame": _PICKLE,
+    rb"\x80[\2-\5][^,;\t]": "is a pickle; save what it holds as CSV, Parquet or JSON lines.",
+    rb"(?s)\x93NUMPY.{4,6}\{'descr': '[<>|][biuf]\d+', .*'shape': \(\d+,(?: \d+)?\)": (
+        'is a NumPy file; `python -c \'import numpy as n, sys; n.savetxt("log.csv", '
+        'n.load(sys.argv[1]), delimiter=",")\' {file}` writes CSV without a header.'
+    ),
+    rb"\x93NUMPY": "is a NumPy file; save what it holds as the columns of a CSV.",
+    rb"(?is)\s*(?=<(?:!DOCTYPE html|html|table)\b).*<table": (
         "is HTML; `python -c 'import pandas as p, sys; "
         'p.read_html(sys.argv[1])[0].to_csv("log.csv")\' {file}` writes its first table as CSV.'
     ),
-    rb"\A\s*<\?xml()": (
+    rb"(?i)\s*<(?:!DOCTYPE html|html|table)\b": "is HTML; save its table as CSV.",
+    rb"\s*<\?xml": (
         "is XML; `python -c 'import pandas as p, sys; "
         'p.read_xml(sys.argv[1]).to_csv("log.csv")\' {file}` writes its rows as CSV.'
     ),
-    rb"(?m)^COPY [^;]*\(([^;]*)\) FROM stdin;": (
-        r"is a dump of PostgreSQL; `sed '1,/^COPY/d; /^\\\./,$d' {file} | streameval eval - "
-        "--delimiter tab --header '{name}'` reads its first table."
-    ),
-    rb"(?m)^CREATE TABLE (?:IF NOT EXISTS )?([^\s(]+)": (
-        "is a dump of SQL; `(cat {file}; echo 'SELECT * FROM {name};') | sqlite3 -csv -header | "
-        "streameval eval -` reads its first table."
-    ),
-    rb"(?m)^INSERT INTO [^;]*\(([^;()]*)\)\s*VALUES": (
-        r"is a dump of SQL; `grep -oE '\([^()]+\)' {file} | tr -d '()' | streameval eval -` reads "
-        "rows of values in parentheses."
-    ),
 }
-"""What exports for other programs hold near the beginning, and what makes CSV of them."""
+"""How exports for other programs begin, and what makes CSV of them."""
+_SQL = re.compile(
+    rb"(?:\s|--[^\n]*\n|/\*[^*]*\*+(?:[^*/][^*]*\*+)*/;?)*"
+    rb"(?:(?:ALTER|BEGIN|COPY|CREATE|DROP|INSERT|LOCK|PRAGMA|SELECT|SET|START|USE) |BEGIN;|\\)"
+)
+"""How dumps of SQL begin: with a statement below comments."""
+_NOT_OF_SQLITE = re.compile(r"`|/\*!|ENGINE=|(?:My|Postgre)SQL|MariaDB")
+_DUMP = re.compile(r"(?m)^(?:CREATE TABLE|INSERT INTO) [^,]+\(|^-- .*(?:SQL|DB).* dump")
+_LOADED = "is a dump of SQL; load it into its database, and save a SELECT as CSV."
+_COPIED = re.compile(r"(?m)^COPY [^;]*\(([^;']*)\) FROM stdin;")
+_NAME = r"""("[^"'\n]+"|\w+)\s*"""
+_TABLE = re.compile(
+    rf"(?m)^CREATE TABLE (?:IF NOT EXISTS )?{_NAME}\(|^INSERT INTO {_NAME}(\([^;()']*\))\s*VALUES"
+)
 
 
 def check_is_text(head: bytes, source: str) -> None:
@@ -99,6 +105,7 @@ def check_is_text(head: bytes, source: str) -> None:
             f"{source}: is a Parquet file; ", Named("format", "parquet"), " reads it."
         )
     advice = next((said for magic, said in _FOREIGN.items() if head.startswith(magic)), "")
+    advice = advice or next((said for form, said in _KNOWN.items() if re.match(form, head)), "")
     if any(name in head for name in _IN_WORKBOOKS) and advice:
         advice = _WORKBOOK
     elif b".npy" in head[:_MAX_NAME] and advice:
@@ -108,17 +115,40 @@ def check_is_text(head: bytes, source: str) -> None:
         advice = advice or _UTF_16
     if head[:1] in (b" ", b"-", b"+", b"|", b"s", b"\xe2"):
         found = (said for form, said in _DRAWN.items() if re.match(form, head))
-        advice = "".join(f"is a table drawn for people; {said}" for said in found)
+        advice = advice or "".join(f"is a table drawn for people; {said}" for said in found)
     if advice:
-        raise BadDataError(f"{source}: {advice.replace('{file}', shlex.quote(source))}")
+        raise BadDataError(f"{source}: {_about(advice, source)}")
+
+
+def _about(advice: str, source: str) -> str:
+    """Name a file in the command that reads it, which needs one that is not packed."""
+    suffix = Path(source).suffix
+    is_piped = source == name_of(STANDARD_INPUT)
+    if "{file}" not in advice or not (is_piped or suffix in UNPACKING):
+        return advice.replace("{file}", shlex.quote(source))
+    saved = "save it as FILE" if is_piped else f"`{UNPACKING[suffix]} {shlex.quote(source)} > FILE`"
+    what, _, command = advice.partition("; ")
+    return f"{what}; {saved} first, and {command.replace('{file}', 'FILE')}"
 
 
 def _of_dump(head: bytes) -> str:
-    """Name the command that makes CSV of an export for another program; empty if it is none."""
-    for form, said in _DUMPED.items():
-        if found := re.search(form, head):
-            return said.replace("{name}", found[1].decode("utf-8", "replace").replace(" ", ""))
-    return ""
+    """Name the command that makes CSV of a dump of SQL; empty if it is none."""
+    text = head.decode("utf-8", "replace") if _SQL.match(head) else ""
+    if copied := _COPIED.search(text):
+        return (
+            r"is a dump of PostgreSQL; `awk '/^\\\.\r?$/{exit} on; /^COPY /{on=1}' {file} | "
+            "streameval eval - --delimiter tab --header '{names}'` reads its first table."
+        ).replace("{names}", re.sub(r'\s*"\s*|\s*(,)\s*', r"\1", copied[1]))
+    table = None if _NOT_OF_SQLITE.search(text) else _TABLE.search(text)
+    if table is not None:
+        name, columns = table[1] or table[2], table[3]
+        make = f"echo 'CREATE TABLE {name} {' '.join(columns.split())};'; " if columns else ""
+        return (
+            f"is a dump of SQL; `({make}cat {{file}}; echo 'SELECT * FROM {name};') | "  # noqa: S608
+            "sqlite3 -csv -header | streameval eval -` reads its first table."
+        )
+    is_dump = _DUMP.search(text) is not None
+    return _LOADED if is_dump else ""
 
 
 def log_type_of(path: str) -> str | None:

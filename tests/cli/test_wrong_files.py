@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import gzip
+import io
 import os
+import pickle
 import shlex
 import sqlite3
 import subprocess
 import threading
 import zipfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +22,13 @@ from offenders import each
 from pyarrow import feather, parquet
 
 import streameval as se
+
+
+def array_bytes(array):
+    file = io.BytesIO()
+    np.save(file, array)
+    return file.getvalue()
+
 
 ROWS = [{"y_true": 1, "y_pred": 1}, {"y_true": 0, "y_pred": 1}]
 
@@ -118,14 +128,17 @@ def test_titles_in_brackets_are_no_lists(title, folder, call):
     assert call("eval", "log", "--json").json["rows"] == 2
 
 
+NAMED = "[$n, .] | transpose | map({(.[0]): .[1]}) | add"
+
+
 @pytest.mark.parametrize("ending", ["", ".json", ".json.gz"])
 @pytest.mark.parametrize(
     ("text", "jq"),
     [
         ("[[1, 1], [0, 1]]", "-c '.[] | {A: .[0], B: .[1]}'"),
         ("[1, 1]\n[0, 1]\n", "-c '{A: .[0], B: .[1]}'"),
-        ('[["A", "B"],\n [1, 1], [0, 1]]', "-r '.[] | @csv'"),
-        ('["A", "B"]\n[1, 1]\n[0, 1]\n', "-r @csv"),
+        ('[["A", "B"],\n [1, 1], [0, 1]]', f"-c '.[0] as $n | .[1:][] | {NAMED}'"),
+        ('["A", "B", "C"]\n[1, 1, [1, 2]]\n[0, 1, []]\n', f"-nc 'input as $n | inputs | {NAMED}'"),
     ],
 )
 def test_eval_names_the_command_that_reads_lists(text, jq, ending, folder, call, stdin):
@@ -247,8 +260,24 @@ def test_eval_refuses_bytes_that_are_no_text_before_it_looks_for_a_line(folder, 
 
 
 PREDICTIONS = pd.DataFrame({"y_true": [1, 0, 1], "y_pred": [1, 1, 1]})
-DUMP = "CREATE TABLE preds (y_true INTEGER, y_pred INTEGER);\n"
-COPIED = "SET a = 1;\nCOPY public.preds (y_true, y_pred) FROM stdin;\n1\t1\n0\t1\n1\t1\n\\.\n"
+ROWS_OF_SQL = "(1, 1),\n(0, 1),\n(1, 1);\n"
+COPIED = '(y_true, "y_pred") FROM stdin;\n1\t1\n0\t1\n1\t1\n\\.\n\nCOPY b (a) FROM stdin;\n1\n\\.\n'
+DUMPS = {
+    "set": f"SET a = 1;\nCOPY public.preds {COPIED}",
+    "copy": f"COPY public.preds {COPIED}",
+    "pg_dump": f"--\n-- PostgreSQL database dump\n--\n\n\\restrict a\n\nCOPY p {COPIED}",
+    "create": f"CREATE TABLE p (y_true INT, y_pred INT);\nINSERT INTO p VALUES {ROWS_OF_SQL}",
+    "sqlite": 'PRAGMA foreign_keys=OFF;\nBEGIN TRANSACTION;\nCREATE TABLE IF NOT EXISTS "my p"'
+    f'(y_true, y_pred);\nINSERT INTO "my p" VALUES{ROWS_OF_SQL}COMMIT;\n',
+    "inserts": "INSERT INTO p (y_true, y_pred) VALUES (1, 1);\nINSERT INTO p (y_true, y_pred)\n"
+    "VALUES (0, 1);\nINSERT INTO p (y_true, y_pred) VALUES (1, 1);\n",
+    "texts": "/* of a(b) */\nINSERT INTO p (y_true, y_pred) VALUES ('f(a,b)', 'f(a,b)'), "
+    "('x', 'f(a,b)'), ('f(a,b)', 'f(a,b)');\n",
+}
+
+
+def write(path, text):
+    path.write_text(text)
 
 
 @pytest.mark.parametrize(
@@ -257,19 +286,11 @@ COPIED = "SET a = 1;\nCOPY public.preds (y_true, y_pred) FROM stdin;\n1\t1\n0\t1
         ("a.pkl", PREDICTIONS.to_pickle, ()),
         ("a.feather", PREDICTIONS.to_feather, ()),
         ("a.npy", lambda path: np.save(path, PREDICTIONS), ("--header", "y_true,y_pred")),
-        ("a.sql", lambda path: path.write_text(COPIED), None),
-        (
-            "b.sql",
-            lambda path: path.write_text(f"{DUMP}INSERT INTO preds VALUES (1, 1), (0, 1), (1, 1);"),
-            None,
+        *(
+            (f"{number}.pkl", partial(PREDICTIONS.to_pickle, protocol=number), ())
+            for number in (2, 3, 4)
         ),
-        (
-            "c.sql",
-            lambda path: path.write_text(
-                "INSERT INTO p (y_true, y_pred) VALUES\n(1, 1),\n(0, 1),\n(1, 1);\n"
-            ),
-            None,
-        ),
+        *((f"{name}.sql", partial(write, text=text), None) for name, text in DUMPS.items()),
     ],
 )
 def test_refusal_names_a_command_that_makes_a_log(name, write, options, folder, call, stdin):
@@ -284,6 +305,63 @@ def test_refusal_names_a_command_that_makes_a_log(name, write, options, folder, 
     options = shlex.split(after) if options is None else options
     found = call("eval", *made, *options, "--json").json
     assert (found["rows"], found["metrics"]["accuracy"]) == (3, 2 / 3)
+
+
+@each("ending", ["", ".gz"])
+def test_commands_for_packed_and_piped_files_name_one_to_save(ending, folder, call, stdin):
+    data = DUMPS["texts"].encode()
+    (folder / "in.sql.gz").write_bytes(gzip.compress(data))
+    stdin(data)
+    said = call("eval", "in.sql.gz" if ending else "-").err
+    first, then = said.split("`")[1::2] if ending else ("cat in.sql > FILE", said.split("`")[1])
+    (folder / "in.sql").write_bytes(data)
+    assert "save it as FILE first, and `" in said or first == "gzip -dc in.sql.gz > FILE"
+    for command in (first, then.partition(" | streameval")[0]):
+        done = subprocess.run(command, shell=True, capture_output=True, check=True)
+    stdin(done.stdout)
+    assert call("eval", "-", "--json").json["rows"] == 3
+
+
+LOAD = "is a dump of SQL; load it into its database, and save a SELECT as CSV."
+
+
+@each(
+    ("data", "said"),
+    [
+        (b"-- MySQL dump 10.13\n/*!40101 SET NAMES utf8 */;\nDROP TABLE IF EXISTS `t`;\n", LOAD),
+        (b"--\n-- PostgreSQL database dump\n--\nSET a = 1;\nCREATE TABLE p.t (\n", LOAD),
+        (b"CREATE TABLE p.t (\n", LOAD),
+        (b"INSERT INTO p VALUES (1, 1);\n", LOAD),
+        (
+            pickle.dumps([{"a": 1}]),
+            "is a pickle; save what it holds as CSV, Parquet or JSON lines.",
+        ),
+        (pickle.dumps(np.arange(3), 2), "is a pickle; save what it holds as CSV, Parquet or JSON"),
+        (array_bytes(np.zeros((1, 1, 1))), "is a NumPy file; save what it holds as the columns of"),
+        (
+            array_bytes(np.array(["a"])),
+            "is a NumPy file; save what it holds as the columns of a CSV",
+        ),
+        (b"<!doctype html>\n<body>", "is HTML; save its table as CSV."),
+        (b"<!doctype html>\n<body><table>", "is HTML; `python -c "),
+    ],
+)
+def test_no_command_is_named_that_may_fail(data, said, folder, call):
+    (folder / "log").write_bytes(data)
+    assert f"log: {said}" in call("eval", "log").err
+
+
+@each(
+    "text",
+    [
+        "query,y_true,y_pred\nCREATE TABLE t,1,0\nSELECT 1,1,1\n",
+        "query,y_true,y_pred\nCREATE TABLE t (a),1,0\nINSERT INTO t (a) VALUES (1),1,1\n",
+        '--query;y_true;y_pred\n"COPY t (a) FROM stdin;";1;0\nSELECT 1;1;1\n',
+    ],
+)
+def test_tables_that_hold_sql_are_no_dumps(text, folder, call):
+    (folder / "s.csv").write_text(text)
+    assert call("eval", "s.csv", "--json").json["rows"] == 2
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,11 @@ JQ = "jq -c '.[]' log > log.lines.jsonl makes them"
                 "reads the columns A, B"
             ),
         ),
-        ('["a", "b"]', "a list, and not an object; jq -r @csv log | streameval eval - reads lists"),
+        (
+            '["a", "b"]',
+            "a list, and not an object; jq -nc 'input as $n | inputs | [$n, .] | transpose | "
+            "map({(.[0]): .[1]}) | add' log | streameval eval - reads lists",
+        ),
         ("3", "not an object, got 3"),
         (b'{"t": 1, "n": "\xff"}', "not UTF-8"),
         ("{}", "`t` is missing"),
