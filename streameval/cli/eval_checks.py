@@ -34,7 +34,7 @@ from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError
 from streameval.io.formats import FORMATS, format_of, read_blocks
-from streameval.io.notation import Dialect
+from streameval.io.notation import Dialect, number_or_text
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, reading, size_of
 from streameval.results.reading import owners_of
@@ -310,13 +310,16 @@ def copies(files: Sequence[str]) -> list[tuple[str, str]]:
     """List the files that hold the same bytes as one before them, each with that one."""
     sizes = {file: 0 if is_read_once(file) else size_of(file) or 0 for file in files}
     n_of_size = Counter(sizes.values())
-    first: dict[tuple[int, bytes], str] = {}
+    first: dict[tuple[int, bytes], list[str]] = {}
     found = []
     for file in (file for file, size in sizes.items() if size and n_of_size[size] > 1):
         with reading(file), Path(file).open("rb") as stream:
             head = stream.read(_HEAD_BYTES)
-        one = first.setdefault((sizes[file], head), file)
-        if not Path(one).samefile(file) and cmp(one, file, shallow=False):
+        others = first.setdefault((sizes[file], head), [])
+        one = next((one for one in others if cmp(one, file, shallow=False)), None)
+        if one is None:
+            others.append(file)
+        elif not Path(one).samefile(file):
             found.append((file, one))
     return found
 
@@ -324,10 +327,11 @@ def copies(files: Sequence[str]) -> list[tuple[str, str]]:
 def sentinels(options: Options, rows: Sequence[RawRow]) -> list[str]:
     """Say which numbers of the first rows usually stand where there is none."""
     named = chain.from_iterable(getattr(options, name) or (name,) for name in _READ_AS_NUMBERS)
+    ignored = number_or_text(str(options.ignore_label))
     said = []
     for name in dict.fromkeys(named):
         values = {value for row in rows if isinstance(value := row.get(name), int | float)}
-        for number in sorted(values & _SENTINELS):
+        for number in sorted(values & _SENTINELS - {ignored}):
             left_out = shlex.quote(f"{name}!={number:g}")
             said.append(f"`{name}` has {number:g}; if it means none, --where {left_out}.")
     return said

@@ -202,6 +202,13 @@ def test_eval_says_what_is_asked_wrongly(data, options, message, told):
             ),
         ),
         (
+            '{"data-rows": [{"y_true": 1, "y_pred": 0}]}',
+            (
+                "no column 'y_true' in the first rows: choose from data-rows. `data-rows` holds "
+                """rows; write each on a line: jq -c '.["data-rows"][]' FILE > rows.jsonl."""
+            ),
+        ),
+        (
             '{"runs": [{"a": {"y_true": 1}, "y_pred": 0}]}',
             (
                 "no column 'a.y_true' in the first rows: choose from runs. `runs` holds rows; "
@@ -421,17 +428,18 @@ def test_events_without_a_truth_are_told_their_task(call, folder):
     assert call("eval", "a.csv", "--task", task, *options, "--json").code == 0
 
 
+@each("clicked", ["clicked", "y-clicked", "1"])
 @each("order", [1, -1])
-def test_eval_names_the_command_that_makes_a_row_of_each_shown_item(order, call, folder):
-    shown = [{"clicked": [1, 0], "s": [0.9, 0.2]}, {"clicked": [0, 1, 0], "s": [0.3, 0.8, 0.1]}]
+def test_eval_names_the_command_that_makes_a_row_of_each_shown_item(clicked, order, call, folder):
+    shown = [{clicked: [1, 0], "s": [0.9, 0.2]}, {clicked: [0, 1, 0], "s": [0.3, 0.8, 0.1]}]
     rows = shown[::order]
     (folder / "a.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    said = call("eval", "a.jsonl", *BINARY, "--y-true", "clicked", "--y-score", "s").err
+    said = call("eval", "a.jsonl", *BINARY, "--y-true", clicked, "--y-score", "s").err
     command = said.rpartition("; ")[2].partition(" makes a row of each")[0]
     subprocess.run(command.replace("FILE", "a.jsonl"), shell=True, check=True)
     found = call("eval", "rows.jsonl", *BINARY, "--json").json
     assert (found["rows"], found["metrics"]["roc_auc"]) == (5, 1.0)
-    assert "makes a row" not in call("eval", "a.jsonl", "--y-true", "clicked", "--y-pred", "s").err
+    assert "makes a row" not in call("eval", "a.jsonl", "--y-true", clicked, "--y-pred", "s").err
 
 
 def test_eval_warns_of_copies(call, folder):
@@ -443,6 +451,10 @@ def test_eval_warns_of_copies(call, folder):
         "streameval: warning: copy.csv: holds the same bytes as a.csv, and both are counted.\n"
     )
     assert not call("eval", "a.csv", "b.csv").err
+    for name, end in (("long a", 0), ("long b", 1), ("long c", 1)):
+        (folder / f"{name}.csv").write_text("y_true,y_pred\n" + "1,1\n" * 2000 + f"{end},1\n")
+    (line,) = call("eval", "long a.csv", "long b.csv", "long c.csv").err.splitlines()
+    assert "long c.csv: holds the same bytes as long b.csv, and" in line
     (folder / "link.csv").symlink_to("a.csv")
     (line,) = call("eval", "a.csv", "link.csv").err.splitlines()
     assert line.endswith("link.csv: named more than once, and counted each time.")
@@ -456,6 +468,9 @@ def test_eval_notes_numbers_that_often_stand_where_there_is_none(call, folder):
     )
     left = ("--where", "y_true!=-999", "--where", "y_pred!=-9999")
     assert not call("eval", "a.csv", "--task", "regression", *left).err
+    (folder / "b.csv").write_text("y_true,y_pred\n1,1\n-999,0\n0,0\n")
+    assert "has -999" in call("eval", "b.csv", "--classes", "0,1,-999").err
+    assert not call("eval", "b.csv", "--classes", "0,1", "--ignore-label", "-999").err
 
 
 def test_eval_refuses_a_matrix_that_takes_most_of_the_memory(call, write):

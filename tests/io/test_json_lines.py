@@ -89,8 +89,7 @@ JQ = "jq -c '.[]' log > log.lines.jsonl makes them"
         ),
         (
             '["a", "b"]',
-            "a list, and not an object; jq -nc 'input as $n | inputs | [$n, .] | transpose | "
-            "map({(.[0]): .[1]}) | add' log | streameval eval - reads lists",
+            "a list, and not an object; jq -nc 'input as $n | inputs | [$n, .] | transpose | ",
         ),
         ("3", "not an object, got 3"),
         (b'{"t": 1, "n": "\xff"}', "not UTF-8"),

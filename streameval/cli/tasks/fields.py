@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import re
 import shlex
@@ -78,6 +79,7 @@ _FROM_COLUMNS = (
     "jq -c '[to_entries[] | .key as $c | .value | to_entries[] | {r: .key, v: {($c): .value}}] "
     "| group_by(.r)[] | map(.v) | add' FILE > rows.jsonl"
 )
+_OF_JQ = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 GAP_HINT = " (--nan skip leaves it out)"
 _AS_THE_FIRST = " as the first label is ({} --classes lists mixed labels)"
 
@@ -379,9 +381,10 @@ def _of_shape(absent: Sequence[str], _: Sequence[str], rows: Sequence[RawRow]) -
     n_objects = sum(isinstance(first[name], dict) for name in holders)
     if len(holders) <= n_objects <= 1:
         return ""
-    path = "" if n_objects > 1 else holders[0]
-    held = f"`{path}` holds rows" if path else "Each field holds a row"
-    return f" {held}; write each on a line: jq -c '.{path}[]' FILE > rows.jsonl."
+    path = "." if n_objects > 1 else jq_path(holders[0])
+    held = "Each field holds a row" if n_objects > 1 else f"`{holders[0]}` holds rows"
+    items = shlex.quote(f"{path}[]")
+    return f" {held}; write each on a line: jq -c {items} FILE > rows.jsonl."
 
 
 def _of_later_header(absent: Sequence[str], _: Sequence[str], rows: Sequence[RawRow]) -> str:
@@ -461,6 +464,17 @@ def _holds_rows(value: Any, names: Sequence[str]) -> bool:
     """Tell whether a value is an object that has these fields, or a list of such objects."""
     first = value[0] if isinstance(value, list) and value else value
     return isinstance(first, dict) and all(name in Fields(first) for name in names)
+
+
+def jq_path(name: str) -> str:
+    """Write the name of a field, or a path, as jq does.
+
+    >>> jq_path("at.label"), jq_path("at.y-true")
+    ('.at.label', '.at["y-true"]')
+    """
+    parts = name.split(".")
+    path = "".join(f".{one}" if _OF_JQ.fullmatch(one) else f"[{json.dumps(one)}]" for one in parts)
+    return path if path[0] == "." else f".{path}"
 
 
 def _listed(value: Any) -> list[str]:
@@ -726,7 +740,7 @@ def _one_by_one(layout: TaskColumns) -> str:
     truth, score = layout.label[0], layout.prediction[0]
     if not (layout.of_scores and isinstance(layout.row[score], list)):
         return ""
-    items = f"[.{truth}, .{score}] | transpose[] | {{y_true: .[0], y_score: .[1]}}"
+    items = f"[{jq_path(truth)}, {jq_path(score)}] | transpose[] | {{y_true: .[0], y_score: .[1]}}"
     return f"; jq -c {shlex.quote(items)} FILE > rows.jsonl makes a row of each"
 
 

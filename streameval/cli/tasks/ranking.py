@@ -20,6 +20,7 @@ from streameval.cli.tasks.fields import (
     configured,
     given,
     has_column,
+    jq_path,
 )
 from streameval.configs.measures import measure
 from streameval.configs.measures.requested import measured
@@ -312,10 +313,11 @@ def _refuse_ids(options: Options, rows: Sequence[RawRow]) -> None:
     first = next((row[name] for row in rows if row.get(name)), None)
     if not (isinstance(first, list) and isinstance(first[0], str)):
         return
-    relevance = f".{name} as $ids | .relevance = [.{docs}[] | if IN($ids[]) then 1 else 0 end]"
-    rank = f".rank = [range(1; (.{docs} | length) + 1)]"
+    ids, items = jq_path(name), jq_path(docs)
+    relevance = f"{ids} as $ids | .relevance = [{items}[] | if IN($ids[]) then 1 else 0 end]"
+    program = shlex.quote(f"{relevance} | .rank = [range(1; ({items} | length) + 1)]")
     raise UsageError(
-        f"`{name}` holds ids, not numbers; jq -c '{relevance} | {rank}' FILE > rows.jsonl writes "
+        f"`{name}` holds ids, not numbers; jq -c {program} FILE > rows.jsonl writes "
         f"the relevance of each of `{docs}`, and --rank rank reads its place."
     )
 
