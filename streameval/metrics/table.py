@@ -188,7 +188,7 @@ def _nothing(result: Any) -> str:  # noqa: ARG001 - of any result
     return ""
 
 
-@attrs.frozen(kw_only=True, eq=False, repr=False)
+@attrs.frozen(kw_only=True, eq=False, repr=False, slots=False)
 class Metric:
     """The definition of one metric, and how it is shown.
 
