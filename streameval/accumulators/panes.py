@@ -43,7 +43,7 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.state import check_numbers
 
-Place = tuple[int, int, int]
+Slot = tuple[int, int, int]
 """The start, the end and the tier of a pane. The rows before all panes are one of the lowest time,
 in the tier after the last.
 """
@@ -81,13 +81,13 @@ class Pane:
     is_known: bool = True
 
     @classmethod
-    def of(cls, place: Place, rows: FixedPoint, **held: Any) -> Pane:
+    def of(cls, slot: Slot, rows: FixedPoint, **held: Any) -> Pane:
         """Make a pane; a sum whose fractions are all zero is stored as whole."""
         is_canonical = rows.fraction is None or rows.fraction.any()
-        return cls(*place, rows if is_canonical else FixedPoint(rows.whole), **held)
+        return cls(*slot, rows if is_canonical else FixedPoint(rows.whole), **held)
 
     @property
-    def place(self) -> Place:
+    def slot(self) -> Slot:
         """Its start, end and tier."""
         return self.start, self.end, self.tier
 
@@ -148,11 +148,11 @@ class Panes(FlatTable):
         held, edges = dict(first.panes), [*config.edges(newest), _BEFORE]
         old = [start for start, pane in first.panes.items() if start < edges[pane.tier]]
         coming = [*map(held.pop, old), *(pane for state in rest for pane in state.panes.values())]
-        places, place_of = places_of(config, [pane.start for pane in coming], newest)
-        groups = {place: [held[place[0]]] if place[0] in held else [] for place in places}
-        for pane, at in zip(coming, place_of.tolist(), strict=True):
-            groups[places[at]].append(pane)
-        changed = {at: own for at, own in groups.items() if [one.place for one in own] != [at]}
+        slots, slot_of = slots_of(config, [pane.start for pane in coming], newest)
+        groups = {slot: [held[slot[0]]] if slot[0] in held else [] for slot in slots}
+        for pane, at in zip(coming, slot_of.tolist(), strict=True):
+            groups[slots[at]].append(pane)
+        changed = {at: own for at, own in groups.items() if [one.slot for one in own] != [at]}
         held |= {at[0]: own[0] for at, own in groups.items() if at not in changed}
         held |= {pane.start: pane for pane in first.sums_of(changed)}
         weight = FixedPoint.total_of([state.weight for state in states])
@@ -166,8 +166,8 @@ class Panes(FlatTable):
             return {"part": inner}
         return {"part": inner, "unlabelled": slices_of_unlabelled(inner)}
 
-    def sums_of(self, groups: Mapping[Place, Sequence[Pane]]) -> list[Pane]:
-        """Merge the panes that come to each place, one at least."""
+    def sums_of(self, groups: Mapping[Slot, Sequence[Pane]]) -> list[Pane]:
+        """Merge the panes that come to each slot, one at least."""
         held: list[dict[str, Any]] = [
             {"is_known": all(pane.is_known for pane in panes)} for panes in groups.values()
         ]
@@ -178,7 +178,7 @@ class Panes(FlatTable):
             for made, own in zip(held, found, strict=True):
                 made[name] = next(sums) if own else None
         pairs = zip(groups.items(), held, strict=True)
-        return [Pane.of(place, weight_of(own), **made) for (place, own), made in pairs]
+        return [Pane.of(slot, weight_of(own), **made) for (slot, own), made in pairs]
 
     def _compact(self) -> Self:
         """Copy panes out of columns that mostly hold panes that have been replaced since."""
@@ -341,11 +341,11 @@ class Panes(FlatTable):
         if not newest:
             return empty
         parts = zip(_spread(flat, labelled), without, known, strict=True)
-        places = _read_places(config, newest[0], pairs, has_before=n_panes > len(pairs))
+        slots = _read_slots(config, newest[0], pairs, has_before=n_panes > len(pairs))
         panes = {
-            place[0]: Pane.of(place, rows[at], part=part, unlabelled=unlabelled, is_known=is_known)
-            for at, (place, (part, unlabelled, is_known)) in enumerate(
-                zip(places, parts, strict=True)
+            slot[0]: Pane.of(slot, rows[at], part=part, unlabelled=unlabelled, is_known=is_known)
+            for at, (slot, (part, unlabelled, is_known)) in enumerate(
+                zip(slots, parts, strict=True)
             )
         }
         return cls(inner, newest[0], panes, weight)
@@ -377,9 +377,9 @@ class Panes(FlatTable):
         return known.tolist(), _spread(counts, held)
 
 
-def places_of(
+def slots_of(
     config: WindowedConfig, times: Sequence[int] | Ints, newest: int
-) -> tuple[list[Place], Array]:
+) -> tuple[list[Slot], Array]:
     """Find where rows or panes of some times lie, given the newest time, in order of time.
 
     A pane begins with a pane of any finer tier, so its start tells where it moves.
@@ -392,40 +392,40 @@ def places_of(
 
     Returns
     -------
-    places : list of Place
+    slots : list of Slot
         Each once.
-    place_of : int array, shape (n,)
-        The index of the place of each time.
+    slot_of : int array, shape (n,)
+        The index of the slot of each time.
     """
     given = np.asarray(times, dtype=np.int64)
     tiers = np.sum([given < edge for edge in config.edges(newest)], axis=0)
     widths = np.array([*(tier.width for tier in config.tiers), 1])[tiers]
     starts = given - (given - config.offset_size) % widths
     starts[tiers == len(config.tiers)] = _BEFORE
-    starts, first, place_of = np.unique(starts, return_index=True, return_inverse=True)
+    starts, first, slot_of = np.unique(starts, return_index=True, return_inverse=True)
     columns = starts, starts + widths[first], tiers[first]
-    return [*zip(*(column.tolist() for column in columns), strict=True)], place_of
+    return [*zip(*(column.tolist() for column in columns), strict=True)], slot_of
 
 
-def _read_places(
+def _read_slots(
     config: WindowedConfig, newest: int, pairs: Sequence[tuple[int, int]], *, has_before: bool
-) -> list[Place]:
+) -> list[Slot]:
     """Check that panes, tier and number of each, lie where their times and the newest put them."""
     shift, wrong = config.offset_size, "a pane that is not where its time puts it"
     require(newest - shift > -_LIMIT, "newest")
     end = config.end_of(newest)
     require(end < _LIMIT, "newest")
     tiers = [(config.tiers[tier].width, tier, number) for tier, number in pairs]
-    places = [(n * width + shift, (n + 1) * width + shift, tier) for width, tier, n in tiers]
-    finest = [own_end for _, own_end, tier in places if not tier]
+    slots = [(n * width + shift, (n + 1) * width + shift, tier) for width, tier, n in tiers]
+    finest = [own_end for _, own_end, tier in slots if not tier]
     require(bool(finest) and finest[-1] == end, "newest has no pane")
-    require(all(-_LIMIT < start < end for start, *_ in places), wrong)
+    require(all(-_LIMIT < start < end for start, *_ in slots), wrong)
     if has_before:
         require(config.edges(newest)[-1] > _BEFORE, "rows before panes that are kept")
-        places.append((_BEFORE, _BEFORE + 1, len(config.tiers)))
-    found, _ = places_of(config, [start for start, *_ in places], newest)
-    require(sorted(places) == found, wrong)
-    return places
+        slots.append((_BEFORE, _BEFORE + 1, len(config.tiers)))
+    found, _ = slots_of(config, [start for start, *_ in slots], newest)
+    require(sorted(slots) == found, wrong)
+    return slots
 
 
 @functools.lru_cache(maxsize=64)

@@ -18,7 +18,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.grouped_rows import TIMES, WEIGHTS, GroupedRows, Key, count_flat
 from streameval.accumulators.grouping import Grouping, Held, with_inner
-from streameval.accumulators.panes import Pane, Panes, places_of, rows_of, weight_of
+from streameval.accumulators.panes import Pane, Panes, rows_of, slots_of, weight_of
 from streameval.accumulators.sealed import Sealed, gathered
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
@@ -329,7 +329,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return self._config.settings, {
             "accumulator": (self._config.accumulator.empty(),),
             "newest": state.newest,
-            "panes": tuple((*place, pane.part is not None) for pane, place in every),
+            "panes": tuple((*slot, pane.part is not None) for pane, slot in every),
             "rows": rows_of(pane for pane, _ in every),
             "parts": tuple(pane.part.copy() for pane, _ in every if pane.part is not None),
         }
@@ -437,24 +437,24 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         columns = dict(rows.columns)
         width, shift = self._config.width, self._config.offset_size
         numbers, pane_of = quotients(columns.pop(TIMES) - shift, width)
-        places, place_of = places_of(self._config, numbers * width + shift, newest)
-        if len(places) < len(numbers):  # several of the finest panes have moved into one
-            pane_of = place_of[pane_of]
+        slots, slot_of = slots_of(self._config, numbers * width + shift, newest)
+        if len(slots) < len(numbers):  # several of the finest panes have moved into one
+            pane_of = slot_of[pane_of]
         own = columns.pop(WEIGHTS, None)
         of_entries = pane_of if own is None else np.repeat(pane_of, own.size // rows.size)
-        weights = weight_by_cell(_fixed(own), of_entries, len(places))
+        weights = weight_by_cell(_fixed(own), of_entries, len(slots))
         if name == "unlabelled":  # as counts of zeros
             columns |= dict.fromkeys(("y_true", "y_pred"), np.zeros(rows.size, dtype=np.int64))
             columns |= {} if own is None else {"sample_weight": own}
-        parts: list[Sealed | None] = [None] * len(places)
+        parts: list[Sealed | None] = [None] * len(slots)
         if name in state.tables:
             left = GroupedRows(columns, rows.size, rows.codes)
-            flat = count_flat(state.tables[name], left, pane_of, len(places))
-            parts = [Sealed(flat, at) for at in range(len(places))]
+            flat = count_flat(state.tables[name], left, pane_of, len(slots))
+            parts = [Sealed(flat, at) for at in range(len(slots))]
         held = {"is_known": "unlabelled" in state.tables}
         panes = {
-            place[0]: Pane.of(place, weights[at], **held, **{name: part})
-            for at, (place, part) in enumerate(zip(places, parts, strict=True))
+            slot[0]: Pane.of(slot, weights[at], **held, **{name: part})
+            for at, (slot, part) in enumerate(zip(slots, parts, strict=True))
         }
         return Panes(state.inner, newest, panes, weight_of(panes.values()))
 

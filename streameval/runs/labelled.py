@@ -20,7 +20,7 @@ from streameval.io.row_filters import Condition, RowFilter
 from streameval.runs.sources import BlockSource, RawRow, RowFiles, look_ahead
 
 PREFIX = "labels."
-"""Begins the names of columns of labels; predictions may have columns of the same names."""
+"""Begins the names of columns of labels: both files may have a column of one name."""
 _KEY = "key"
 
 
@@ -68,7 +68,7 @@ class LabelsById:
         return rows
 
     def _conditions(self) -> RowFilter | None:
-        """Return what holds for rows with a label; one that is a list is none nowhere."""
+        """Return what holds for rows with a label; a list is one."""
         texts = [name for name in self._truth if not isinstance(find(self.first[0], name), list)]
         made = tuple(Condition(name, "!=", self._gaps) for name in texts)
         return RowFilter(made) if made else None
