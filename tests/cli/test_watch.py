@@ -194,6 +194,7 @@ def test_once_shows_the_labels_that_wait_for_the_first_prediction(watch, folder)
     assert (done.code, done.out) == (0, "no rows yet, 20 labels\n")
 
 
+@pytest.mark.slow
 def test_alert_on_silence_fires_before_the_first_row(watch, folder):
     write(folder / "log.jsonl", [])
     silence = ("--once", "--alerts", "no data for 1s")

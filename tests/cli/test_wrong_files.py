@@ -280,6 +280,7 @@ def write(path, text):
     path.write_text(text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "write", "options"),
     [

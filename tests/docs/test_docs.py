@@ -146,6 +146,7 @@ def test_answers_of_a_rank_library_are_reproduced(
     assert importlib.import_module("rank_divergence").check(library) == n_answers
 
 
+@pytest.mark.slow
 def test_comparison_is_what_the_script_measures_of_what_is_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

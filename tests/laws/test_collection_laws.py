@@ -123,6 +123,7 @@ READERS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.uncovered
 @each("read", READERS)
 def test_a_reader_never_sees_members_out_of_step(read: str) -> None:

@@ -1042,6 +1042,7 @@ def test_sparkline_dots_the_newest_mature_pane() -> None:
 # in a monitor
 
 
+@pytest.mark.slow
 def test_monitor_serves_its_last_commit(tmp_path: Path) -> None:
     log = tmp_path / "log.jsonl"
     rows = [{"ts": t, "y_true": t % 2, "y_pred": 1} for t in range(150)]

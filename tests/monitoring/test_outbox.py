@@ -62,6 +62,7 @@ def test_command_that_fails_has_refused(code: str, why: str) -> None:
         python(code).send(EVENT, HANGS)
 
 
+@pytest.mark.slow
 @each(
     "code",
     [
@@ -75,6 +76,7 @@ def test_command_is_killed_at_the_time_out(code: str) -> None:
         python(code).send(EVENT, 0.3)
 
 
+@pytest.mark.slow
 def test_command_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
@@ -287,6 +289,7 @@ def redirect_late(handler: BaseHTTPRequestHandler) -> None:
     status(307, "/again")(handler)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("answer", [hang, drip, redirect_late])
 def test_webhook_that_does_not_answer_in_time_has_refused(server: Server, answer: Answer) -> None:
     server.answer = answer

@@ -244,6 +244,7 @@ def test_client_that_does_not_ask_is_dropped() -> None:
         assert rest_of(client) == b""
 
 
+@pytest.mark.slow
 def test_client_that_asks_byte_by_byte_is_dropped() -> None:
     with serve(patience=0.3) as server, connected(server) as client:
         client.sendall(b"GET / HTTP/1.1\r\n")
@@ -378,6 +379,7 @@ def test_close_ends_streams_and_frees_the_port() -> None:
     assert again.url == server.url
 
 
+@pytest.mark.slow
 @each(
     ("address", "shown"),
     [
@@ -418,6 +420,7 @@ def test_server_listens_on_ipv6() -> None:
         assert ask(server, "GET / HTTP/1.1\nHost: [::1]")[0] == 200
 
 
+@pytest.mark.slow
 @each("address", ["127.0.0.1:0", "0.0.0.0:0", ":0"])
 def test_only_a_specific_address_is_a_host_too(address: str) -> None:
     with serve(address=address) as server:

@@ -174,6 +174,7 @@ def test_html_holds_the_numbers() -> None:
     assert (rows["roc_auc"][0], rows["ks"]) == ("0.750000", ["0.500000", None])
 
 
+@pytest.mark.slow
 @every_kind
 @pytest.mark.parametrize(
     ("budget", "label"),

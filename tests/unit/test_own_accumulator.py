@@ -594,6 +594,7 @@ def test_a_collection_shows_results_of_any_type() -> None:
     assert "<h3><bdi>own</bdi></h3><p>2</p>" in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_a_reader_beside_updates_sees_whole_states() -> None:
     shared, seen, done = WinRate(), set(), threading.Event()
 
