@@ -14,7 +14,7 @@ from streameval.metrics import confusion as metrics
 from streameval.metrics import intervals
 from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion import Average, ClassMetric, Ratio
-from streameval.metrics.evidence import Share, refuse_fractions
+from streameval.metrics.evidence import Share
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.label_counts import WRONG, Averaging, LabelCounts, of_examples, right
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
@@ -44,7 +44,7 @@ def ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging
 def _examples_interval(values: Floats, weights: Floats, z: float) -> Interval:
     """Treat a mean over examples as a proportion with its own variance."""
     n, value = math.fsum(weights), metrics.weighted_mean(values, weights)
-    variance = metrics.weighted_mean((values - value) ** 2, weights) / n if n else math.nan
+    variance = metrics.weighted_mean((values - value) ** 2, weights) / n
     return intervals.wilson(value, intervals.effective_draws(value, variance, n), z)
 
 
@@ -92,7 +92,7 @@ def _mean_interval(
     low, high = _class_intervals(counts, ratio, values, z)
     total = math.fsum(weights)
     moving = (weights > 0) & ~np.isnan(low)
-    if not total or not moving.any():
+    if not moving.any():
         return UNDEFINED
     shares = weights / total
     value = min(math.fsum(np.where(weights > 0, shares * values, 0.0)), 1.0)
@@ -167,7 +167,7 @@ def hamming_loss_interval(counts: LabelCounts, value: float, z: float) -> Interv
 def top_k_interval(counts: LabelCounts, value: float, z: float) -> Interval:
     """Treat the mean credit of examples, which ties divide, as a proportion with its variance."""
     state, n = counts.state, counts.n
-    if not isinstance(state, MatrixCounts) or not n:
+    if not isinstance(state, MatrixCounts):
         return accuracy_interval(counts, value, z)
     cells = metrics.credited_cells(state.credit)
     square = math.fsum(weight * (within / tied) ** 2 for (within, tied), weight in cells) / n
@@ -244,7 +244,7 @@ def geometric_mean_interval(counts: LabelCounts, value: float, z: float) -> Inte
     """
     hits, draws = metrics.RECALL.parts(counts.outcomes.floats)
     hits, draws = hits[draws > 0.0], draws[draws > 0.0]
-    shares, n_classes = [*zip(hits.tolist(), draws.tolist(), strict=True)], max(len(draws), 1)
+    shares, n_classes = [*zip(hits.tolist(), draws.tolist(), strict=True)], len(draws)
     low, high = intervals.product_of_powers(value, shares, [1.0 / n_classes] * len(shares), z)
     if not value > 0.0:
         return low, high
@@ -259,7 +259,7 @@ def mean_distance_interval(counts: LabelCounts, value: float, z: float) -> Inter
     """Treat the mean as a share of the largest distance, with its own variance."""
     state = counts.matrix_state("mean_class_distance")
     n, largest = counts.n, len(counts.labels) - 1
-    if not (n and largest):
+    if not largest:
         return UNDEFINED
     parts = metrics.distances(state.matrix)
     square = math.fsum(d * d * float(part * state.matrix.unit) for d, part in enumerate(parts)) / n
@@ -274,8 +274,6 @@ def sum_of_shares_interval(first: ClassMetric, second: ClassMetric) -> Callable[
     def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
         outcomes = counts.outcomes.floats[:, counts.config.positive_position]
         parts = [ratio.parts(outcomes.tolist()) for ratio in (first, second)]
-        if not all(below for _, below in parts):
-            return UNDEFINED
         shares = [above / below for above, below in parts]
         ends = [intervals.wilson(above / below, below, z) for above, below in parts]
         below, above = (
@@ -300,14 +298,12 @@ def ratio_of_shares_interval(of_positives: int, of_negatives: int) -> Callable[.
 
 def draws_of_accuracy(counts: LabelCounts) -> Share:
     """Count right examples as hits, and wrong ones as misses."""
-    refuse_fractions(counts.has_whole_weights)
     hits = right(counts)
     return Share.of(hits, counts.n - hits)
 
 
 def draws_of_errors(counts: LabelCounts) -> Share:
     """Count wrong examples as hits, and right ones as misses."""
-    refuse_fractions(counts.has_whole_weights)
     hits = right(counts)
     return Share.of(counts.n - hits, hits)
 
@@ -315,7 +311,6 @@ def draws_of_errors(counts: LabelCounts) -> Share:
 def draws_of_top_k(counts: LabelCounts) -> Share:
     """Count the credit of the examples as hits, and the rest of their weight as misses."""
     state = counts.matrix_state("top_k_accuracy")
-    refuse_fractions(counts.has_whole_weights)
     if isinstance(state, ObservedCounts):
         return draws_of_accuracy(counts)
     cells = metrics.credited_cells(state.credit)
@@ -325,7 +320,6 @@ def draws_of_top_k(counts: LabelCounts) -> Share:
 
 def draws_of_class(counts: LabelCounts, ratio: Ratio, position: int) -> Share:
     """Count the examples in a ratio of one class as hits and misses."""
-    refuse_fractions(counts.has_whole_weights)
     above, below = ratio.parts(counts.outcomes.floats[:, position].tolist())
     worth = int(max(ratio.numerator))
     return Share.of(above / worth, below - above, worth)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 import attrs
@@ -32,7 +33,7 @@ from streameval.metrics.confusion_sampling import (
     top_k_interval,
     weighted_kappa_interval,
 )
-from streameval.metrics.evidence import Share, refuse_fractions
+from streameval.metrics.evidence import Share
 from streameval.metrics.label_counts import (
     Averaging,
     LabelCounts,
@@ -56,6 +57,7 @@ from streameval.metrics.table import (
     Metric,
     Table,
     count_row,
+    whole_weights,
 )
 from streameval.states.confusion import MultilabelCounts, TopKCounts
 
@@ -69,6 +71,7 @@ AVERAGES = {
 
 _AVERAGING = tuple(field.name for field in attrs.fields(Averaging))
 _DEFAULT_AVERAGING = Averaging()
+_check_draws = whole_weights(attrgetter("has_whole_weights"))
 
 
 def _is_multilabel(counts: LabelCounts) -> bool:
@@ -92,27 +95,17 @@ def _may_differ(counts: LabelCounts) -> bool:
     return config.is_binary or config.multilabel or {0, 1}.issuperset(counts.labels)
 
 
-def _metric(name: str, *, sampling: Callable[..., Any], **row: Any) -> Metric:
+def _metric(name: str, **row: Any) -> Metric:
     """Make the row of a metric, with the defaults of this table."""
     defaults: dict[str, Any] = {
         "better": "higher",
         "limits": SHARE,
+        "check_draws": _check_draws,
         "why_none": "fractional weights have none",
         "why_no_evidence": "it is not a proportion of examples",
         "oracle": "the definition: scikit-learn has none",
     }
-    return Metric(name=name, sampling=_of_draws(sampling), **defaults | row)
-
-
-def _of_draws(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Refuse the interval of weights with fractions."""
-
-    def sampling(counts: LabelCounts, value: Any, z: float, *args: Any, **options: Any) -> Any:
-        if counts.state.n.fraction is not None:
-            refuse_fractions(is_whole=False)
-        return function(counts, value, z, *args, **options)
-
-    return sampling
+    return Metric(name=name, **defaults | row)
 
 
 def _of_positive(name: str, function: Callable[..., float], **row: Any) -> Metric:

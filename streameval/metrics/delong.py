@@ -32,7 +32,7 @@ import numpy as np
 
 from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.metrics import curves
-from streameval.metrics.intervals import UNDEFINED, hull, wilson
+from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable, Points
 from streameval.states.cells import Cells
 
@@ -87,8 +87,6 @@ def auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
 
 def partial_auc_confidence(table: CellTable, z: float, max_fpr: float) -> tuple[float, float]:
     """Compute the interval of the standardized area up to `max_fpr`, as `auc_confidence` does."""
-    if not (table.n_pos and table.n_neg):
-        return UNDEFINED
     each = [table.estimate] if table.is_exact else [table.low, table.high]
     low, high = hull([_partial_interval(points, z, max_fpr) for points in each])
     chance = max_fpr / 2.0

@@ -297,18 +297,6 @@ class Area(Statistic):
         )
 
 
-def refuse_fractions(
-    is_whole: bool, *, argument: str = "sample_weight", of: str = "an example"
-) -> None:
-    """Raise InvalidInputError for fractional weights; whole weights repeat an example."""
-    if not is_whole:
-        raise InvalidInputError(
-            f"had fractions, and a fraction of {of} is not a draw: there is neither a sampling "
-            "interval nor evidence",
-            argument=argument,
-        )
-
-
 def share_ratios(
     hits: float | Floats, misses: float | Floats, share: float, *, is_floor: bool
 ) -> Floats:

@@ -16,7 +16,7 @@ from streameval.exact.array_types import Floats, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward
-from streameval.metrics.intervals import UNDEFINED, hull, student, wilson
+from streameval.metrics.intervals import hull, student, wilson
 from streameval.metrics.values import widening
 from streameval.states.cells import Cells
 
@@ -112,7 +112,7 @@ def gauc(areas: GroupAreas, group_weight: GroupWeight, *, is_exact: bool) -> Bou
 def gauc_confidence(
     areas: GroupAreas, group_weight: GroupWeight, mean: Bounded, z: float
 ) -> Interval:
-    """Compute the interval of the mean of groups that are independent; nan without a group.
+    """Compute the interval of the mean of groups that are independent.
 
     The variance of the mean is that of the areas between groups, which holds the spread within
     groups too. It is as much wider as that of a difference of losses, with ``1 - AUC`` the loss, or
@@ -129,8 +129,6 @@ def gauc_confidence(
         The number of deviations.
     """
     held = areas.is_defined
-    if not held.any():
-        return UNDEFINED
     weights, auc = areas.weights(group_weight)[held], areas.auc[held]
     low, high = areas.low[held], areas.high[held]
     shares = weights / math.fsum(weights)

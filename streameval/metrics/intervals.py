@@ -193,13 +193,11 @@ def product_of_powers(
     Parameters
     ----------
     value : float
-        The product; the interval of nan is nan.
+        The product.
     shares : sequence of (hits, draws)
     powers : sequence of float
     z : float
     """
-    if math.isnan(value):
-        return UNDEFINED
     lows, middles, highs = [], [], []
     for (hits, draws), power in zip(shares, powers, strict=True):
         share = hits / draws

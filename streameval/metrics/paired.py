@@ -232,8 +232,6 @@ class Areas:
     def interval(self, z: float) -> Interval:
         """Compute the interval of `z` deviations, wide enough for all possible data sets."""
         found, reach = self.difference, score_reach(self.deviation.high**2, self._unit, z)
-        if math.isnan(found):
-            return UNDEFINED
         return max(found.low - reach, -1.0), min(found.high + reach, 1.0)
 
     @property

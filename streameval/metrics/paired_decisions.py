@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Self
 
 import attrs
 import numpy as np
@@ -177,9 +177,7 @@ class Decisions:
         return value
 
     def _interval(self, counts: LabelCounts, z: float) -> Interval:
-        sampling: Any = TABLE[self.name].sampling
-        ends: Interval = sampling(counts, self._value(counts), z)
-        return ends
+        return TABLE[self.name].interval(counts, self._value(counts), z)
 
     def _gradient(self, counts: LabelCounts) -> Floats:
         """Compute derivatives of a metric by each cell; nan where it is not differentiable."""

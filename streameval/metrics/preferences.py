@@ -34,8 +34,6 @@ def win_rate(wins: float, losses: float, ties: float) -> float:
 def win_rate_interval(wins: float, losses: float, ties: float, z: float) -> Interval:
     """Compute Wilson's interval of a win rate, for the draws whose variance ties have reduced."""
     n, value = wins + losses + ties, win_rate(wins, losses, ties)
-    if not n:
-        return UNDEFINED
     squares = wins * (1.0 - value) ** 2 + losses * value**2 + ties * (0.5 - value) ** 2
     return wilson(value, effective_draws(value, squares / n / n, n), z)
 

@@ -14,7 +14,6 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, scores_of
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import deviance, log_binomial
-from streameval.metrics.intervals import UNDEFINED
 from streameval.states.cells import Cells
 
 _MAX_FLOAT_RANK = 2**53
@@ -155,21 +154,19 @@ def quantile_interval(cells: Cells, level: float, z: float) -> Interval:
     with the chance `level` says. So it lies between two of the numbers in order, whose ranks leave
     that variable outside with at most half the error probability to each side (Hahn and Meeker,
     Statistical intervals, 1991, section 5.2), whatever their distribution. An end is infinite if
-    there are too few numbers for such a rank; nan if there are none.
+    there are too few numbers for such a rank.
 
     Parameters
     ----------
     cells : Cells
-        The cells, with whole weights; those of the positives count.
+        The cells, one or more, with whole weights; those of the positives count.
     level : float
         In [0, 1].
     z : float
         The number of deviations.
     """
     reached = np.cumsum(cells.pos.whole)
-    n = int(reached[-1]) if len(reached) else 0
-    if not n:
-        return UNDEFINED
+    n = int(reached[-1])
     tail = math.erfc(z / math.sqrt(2.0)) / 2.0
     rest = float(1 - Fraction(repr(level)))
     first, last = _rank(n, level, tail), n + 1 - _rank(n, rest, tail)

@@ -78,7 +78,7 @@ class Moments:
         n, mean = self.n, self.truth / self.n
         squares = self.squared_truth / n - mean**2
         errors = self.squared_error / n
-        if squares <= 0 or errors <= 0:
+        if not errors:
             return UNDEFINED
         fourth = (self.fourth_truth - 4 * mean * self.third_truth) / n
         fourth += 6 * mean**2 * self.squared_truth / n - 3 * mean**4

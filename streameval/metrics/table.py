@@ -18,7 +18,7 @@ import attrs
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic
-from streameval.metrics.intervals import or_limits
+from streameval.metrics.intervals import UNDEFINED, or_limits
 
 SHARE: Interval = (0.0, 1.0)
 CORRELATION: Interval = (-1.0, 1.0)
@@ -164,6 +164,32 @@ class Change:
         return low - down, high + up
 
 
+def whole_weights(
+    are_whole: Callable[[Any], bool], *, of: str = "an example", argument: str = "sample_weight"
+) -> Callable[..., None]:
+    """Make the function that refuses weights with fractions; whole ones repeat what is drawn.
+
+    Parameters
+    ----------
+    are_whole : callable
+        From the source of a result: whether all weights are whole.
+    of : str
+        What is drawn.
+    argument : str
+        The argument that gives the weights.
+    """
+
+    def check(source: Any, *_: Any, **__: Any) -> None:
+        if not are_whole(source):
+            raise InvalidInputError(
+                f"had fractions, and a fraction of {of} is not a draw: there is neither a sampling "
+                "interval nor evidence",
+                argument=argument,
+            )
+
+    return check
+
+
 def _attribute(name: str) -> Callable[..., Any]:
     """Make a function that reads an attribute, or calls a method."""
 
@@ -182,6 +208,10 @@ def always(source: Any) -> bool:  # noqa: ARG001 - of any source
 def never(source: Any) -> bool:  # noqa: ARG001 - of any source
     """Apply to no result."""
     return False
+
+
+def accept(source: Any, *args: Any, **options: Any) -> None:
+    """Refuse nothing."""
 
 
 def _nothing(result: Any) -> str:  # noqa: ARG001 - of any result
@@ -219,9 +249,11 @@ class Metric:
         Whether the value is a `Bounded`.
     sampling : callable, optional
         The function of the sampling interval: from the source of a result, the value, the number
-        of deviations z, and the arguments of `value`, to low and high. It raises InvalidInputError
-        for weights that have none, and its ends are nan where rows do not say how far off the value
-        may be.
+        of deviations z, and the arguments of `value`, to low and high. The value is not nan. The
+        ends are nan where rows do not say how far off it may be.
+    check_draws : callable
+        From the source of a result, and the arguments of `value`: raises InvalidInputError where
+        there is neither an interval nor evidence, whatever the value.
     why_none : str
         Why there may be no sampling interval.
     evidence : callable, optional
@@ -277,6 +309,7 @@ class Metric:
     better: Literal["higher", "lower", ""] = ""
     certified: bool = False
     sampling: Callable[..., Interval] | None = None
+    check_draws: Callable[..., None] = accept
     why_none: str = ""
     evidence: Callable[..., Statistic] | None = None
     why_no_evidence: str = ""
@@ -331,10 +364,18 @@ class Metric:
     def interval(
         self, source: Any, value: Any, z: float, *args: Any, **options: Any
     ) -> tuple[Any, Any]:
-        """Compute the sampling interval of a metric that has a function for it; see `or_limits`."""
+        """Compute the sampling interval of a metric that has a function for it.
+
+        It is nan where the value is, and the range of the metric where rows do not say how far off
+        it may be.
+        """
         assert self.sampling is not None  # noqa: S101 - tells the type checker
+        self.check_draws(source, *args, **options)
+        is_single = isinstance(value, float)  # not one of each class
+        if is_single and math.isnan(value):
+            return UNDEFINED
         ends = self.sampling(source, value, z, *args, **options)
-        if isinstance(value, float) and value == value and ends[0] == ends[0]:  # noqa: PLR0124 - most
+        if is_single and not math.isnan(ends[0]):
             return ends
         return or_limits(ends, value, self.limits or UNLIMITED)
 
@@ -362,6 +403,7 @@ class Metric:
                 f"has no evidence that stays valid however often you look: {why}",
                 argument=self.name,
             )
+        self.check_draws(source, *args, **options)
         return self.evidence(source, *args, **options)
 
 

@@ -380,9 +380,13 @@ def _averaged(name: str, **row: Any) -> Metric:
     """Make the row of averages of a metric of curves."""
     of_curve = Curve.TABLE[name]
 
+    def check_draws(curves: ClassCurves, average: str = "macro") -> None:
+        one_of(average, ("macro", "weighted"), name="average")
+        for curve in curves.values():
+            of_curve.check_draws(curve)
+
     def sampling(curves: ClassCurves, mean: Bounded, z: float, average: str = "macro") -> Interval:
         """Compute the interval of a mean, wide enough for every dependence between the classes."""
-        one_of(average, ("macro", "weighted"), name="average")
         values = curves._average(name, None)
         every = zip(curves.values(), values, strict=True)
         ends = [of_curve.interval(curve, value, z) for curve, value in every]
@@ -391,7 +395,7 @@ def _averaged(name: str, **row: Any) -> Metric:
             float(mean_of([Bounded(end) for end in side], weights))
             for side in zip(*ends, strict=True)
         )
-        if average == "macro" or math.isnan(low):
+        if average == "macro":
             return low, high
         # the weights are shares of the rows, which another sample would have drawn otherwise
         apart = [
@@ -411,6 +415,7 @@ def _averaged(name: str, **row: Any) -> Metric:
         "better": "higher",
         "limits": SHARE,
         "sampling": sampling,
+        "check_draws": check_draws,
         "why_none": "fractional weights have none",
         "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
     }

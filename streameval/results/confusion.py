@@ -17,7 +17,7 @@ from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import Share
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.label_counts import LabelCounts
-from streameval.metrics.table import Metric, Reading
+from streameval.metrics.table import Metric, Reading, accept
 from streameval.render.blocks import ByClass, Matrix
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
@@ -417,6 +417,7 @@ def _unobserved(row: Metric, *, is_class: bool) -> Metric:
         row,
         value=lambda _: math.nan,
         sampling=lambda *_: UNDEFINED,
+        check_draws=accept,
         why_none="",
         evidence=draws if is_class else row.evidence,
     )

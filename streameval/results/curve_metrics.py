@@ -19,7 +19,7 @@ from streameval.metrics import curves, envelope, loss_bounds, operating_points, 
 from streameval.metrics.average_precision import average_precision_confidence
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.delong import auc_confidence, auc_variance, partial_auc_confidence
-from streameval.metrics.evidence import Area, Share, refuse_fractions
+from streameval.metrics.evidence import Area, Share
 from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import (
@@ -31,6 +31,7 @@ from streameval.metrics.table import (
     Metric,
     Table,
     count_row,
+    whole_weights,
 )
 from streameval.metrics.thresholds import outcome_at
 
@@ -125,8 +126,6 @@ def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[f
 
 def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
     outcome, n_pos = outcome_at(table, threshold_value(threshold)), table.estimate.n_pos
-    if not n_pos:
-        return math.nan, math.nan
     return hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
 
 
@@ -146,7 +145,7 @@ def _gini_confidence(table: CellTable, z: float) -> tuple[float, float]:
 
 
 def _area(curve: Curve) -> Area:
-    table = _whole_table(curve)
+    table = curve._table
     extremes = (table.low, table.high)
     areas = [curves.roc_auc(points.outcomes()) for points in extremes]
     variances = map(auc_variance, extremes)
@@ -163,21 +162,15 @@ def _draws(
     """
 
     def draws(curve: Curve, threshold: Any) -> Share:
-        table = _whole_table(curve)
-        n_pos, outcome = (
-            table.pos.sum().to_fraction(),
-            outcome_at(table, threshold_value(threshold)),
-        )
+        n_pos = curve._table.pos.sum().to_fraction()
+        outcome = outcome_at(curve._table, threshold_value(threshold))
         low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
         return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
 
     return draws
 
 
-def _whole_table(curve: Curve) -> CellTable:
-    refuse_fractions(curve._table.is_whole)
-    return curve._table
-
+_check_draws = whole_weights(lambda curve: curve._table.is_whole)
 
 _CHECKS: dict[str, Callable[..., Any]] = {
     **dict.fromkeys(("p", "r", "f", "s"), fraction),
@@ -208,11 +201,12 @@ def _metric(
         "certified": True,
         "better": "higher",
         "limits": SHARE,
+        "check_draws": _check_draws,
         "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
         "oracle": "the definition, over all thresholds",
     }
     if "sampling" in row:
-        row["sampling"] = _of_draws(row["sampling"])
+        row["sampling"] = _interval_of_cells(row["sampling"])
         defaults["why_none"] = "fractional weights have none"
     if isinstance(of, str):
         return Metric(name=of, **defaults | row)
@@ -243,11 +237,11 @@ def _of_cells(
     return {"value": value, "arguments": (*arguments,), "documentation": function.__doc__ or ""}
 
 
-def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
-    """Compute an interval from the cells of a curve, which have whole weights."""
+def _interval_of_cells(function: Callable[..., Interval]) -> Callable[..., Interval]:
+    """Compute an interval from the cells of a curve."""
 
     def sampling(curve: Curve, _value: Bounded, z: float, *args: Any, **options: Any) -> Interval:
-        return function(_whole_table(curve), z, *args, **options)
+        return function(curve._table, z, *args, **options)
 
     return sampling
 

@@ -18,7 +18,6 @@ from streameval.metrics.evidence import (
     Share,
     mcnemar_pvalue,
     paired_evidence,
-    refuse_fractions,
 )
 from streameval.metrics.intervals import wilson
 from streameval.metrics.paired import Areas, Means, MeanValues
@@ -32,6 +31,7 @@ from streameval.metrics.table import (
     Metric,
     Table,
     count_row,
+    whole_weights,
 )
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
@@ -241,19 +241,15 @@ class PairedResult(PairedResultMembers, SumsResult):
 
 def _of_accuracy(result: PairedResult, value: float, z: float) -> Interval:
     """Compute Wilson's interval of one model's accuracy."""
-    refuse_fractions(result._state.outcomes.is_whole)
     return wilson(value, result.n, z)
 
 
 def _of_difference(result: PairedResult, value: float, z: float) -> Interval:  # noqa: ARG001
     """Compute the interval that agrees with McNemar's test."""
-    refuse_fractions(result._state.outcomes.is_whole)
     return share_difference(result.n_only_a, result.n_only_b, result.n, z)
 
 
-def _draws(result: PairedResult, hits: Number) -> Share:
-    refuse_fractions(result._state.outcomes.is_whole)
-    return Share.of(hits, result.n - hits)
+_check_draws = whole_weights(lambda result: result._state.outcomes.is_whole)
 
 
 def _number(measure: str, attribute: str) -> Callable[[PairedResult], float]:
@@ -318,7 +314,6 @@ def _interval(measure: str, method: str) -> Callable[[PairedResult, float, float
     """Make the function that computes a sampling interval of a measure."""
 
     def sampling(result: PairedResult, value: float, z: float) -> Interval:  # noqa: ARG001
-        refuse_fractions(result._state.outcomes.is_whole)
         found: Interval = getattr(result._compared[measure], method)(z)
         return found
 
@@ -415,6 +410,7 @@ class _Measure:
             absent=absent,
             listed=lambda result: self.name in result._config.measures,
             why_no_evidence=_NO_TEST,
+            check_draws=_check_draws,
             why_none=_WHY_NONE if "sampling" in row else "",
             **row,
         )
@@ -535,8 +531,9 @@ def _accuracy(model: str, hits: Callable[[PairedResult], Number], headline: int)
         better="higher",
         value=lambda result: _share(hits(result), result.n),
         sampling=_of_accuracy,
+        check_draws=_check_draws,
         why_none=_WHY_NONE,
-        evidence=lambda result: _draws(result, hits(result)),
+        evidence=lambda result: Share.of(hits(result), result.n - hits(result)),
         oracle="scikit-learn, accuracy_score",
         headline=headline,
     )
@@ -571,6 +568,7 @@ PairedResult.TABLE = Table(
         formula=r"\frac{n_A - n_B}{n}",
         value=lambda result: _share(result.n_only_a - result.n_only_b, result.n),
         sampling=_of_difference,
+        check_draws=_check_draws,
         why_none=_WHY_NONE,
         why_no_evidence="log_evidence is the test of it",
         oracle="the definition, from both accuracies",

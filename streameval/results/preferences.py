@@ -16,7 +16,6 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.exact.array_types import Floats, Ints
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Interval
-from streameval.metrics.evidence import refuse_fractions
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.preferences import Strengths, strengths, win_rate, win_rate_interval
 from streameval.metrics.table import (
@@ -27,6 +26,7 @@ from streameval.metrics.table import (
     Reading,
     Table,
     count_row,
+    whole_weights,
 )
 from streameval.render.blocks import ByClass, Dots
 from streameval.render.plots import PlotRequest
@@ -251,13 +251,12 @@ def _tie_rate(result: Preferences) -> float:
     return float(result._state.ties.total().to_floats()) / n if n else math.nan
 
 
-def _of_draws(function: Callable[..., Interval]) -> Callable[..., Interval]:
-    """Refuse the interval of weights with fractions."""
+def _of_positions(function: Callable[..., Interval]) -> Callable[..., Interval]:
+    """Compute an interval from the positions of models."""
 
     def sampling(
         result: Preferences, _value: float, z: float, *args: Any, **options: Any
     ) -> Interval:
-        refuse_fractions(result._state.n.is_whole, of="a comparison")
         return function(result, z, *map(result._position, (*args, *options.values())))
 
     return sampling
@@ -267,11 +266,12 @@ def _metric(name: str, sampling: Callable[..., Interval], **row: Any) -> Metric:
     """Make the row of a metric, with the defaults of this table."""
     defaults: dict[str, Any] = {
         "limits": SHARE,
+        "check_draws": whole_weights(lambda result: result._state.n.is_whole, of="a comparison"),
         "why_none": "weights had fractions",
         "why_no_evidence": "it depends on which models were compared",
         "oracle": "the definition, row by row",
     }
-    return Metric(name=name, sampling=_of_draws(sampling), **defaults | row)
+    return Metric(name=name, sampling=_of_positions(sampling), **defaults | row)
 
 
 def _interval_of_rate(result: Preferences, z: float, at: int) -> Interval:

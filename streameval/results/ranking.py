@@ -25,7 +25,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.metrics.bounded import Bounded, Interval, outward
-from streameval.metrics.evidence import Mean, Share, Statistic, refuse_fractions
+from streameval.metrics.evidence import Mean, Share, Statistic
 from streameval.metrics.intervals import (
     UNDEFINED,
     effective_draws,
@@ -36,7 +36,7 @@ from streameval.metrics.intervals import (
 )
 from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
-from streameval.metrics.table import Metric, Reading, Table, count_row
+from streameval.metrics.table import Metric, Reading, Table, count_row, whole_weights
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.text import chance_title, plural
@@ -295,7 +295,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
         if self._clusters is not None:
             names = self._config.means
             return StandardErrors((name, super(Ranking, self).stderr(name)) for name in names)
-        refuse_fractions(self._is_whole, argument="query_weight", of="a query")
+        _check_queries(self)
         errors = {}
         for index, name in enumerate(self._config.means):
             tally = self._tallies[index]
@@ -627,10 +627,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
 
     def _interval(self, index: int, z: float) -> Interval:
         """Compute the interval of a mean, which covers those at both bounds of the value."""
-        refuse_fractions(self._is_whole, argument="query_weight", of="a query")
         tally = self._tallies[index]
-        if tally.is_undefined:
-            return UNDEFINED
         return hull([self._end(index, total, z) for total in (tally.low, tally.total, tally.high)])
 
     def _end(self, index: int, total: Fraction, z: float) -> Interval:
@@ -714,7 +711,6 @@ def _draws(ranking: Ranking, index: int) -> Statistic:
     """Treat the queries as draws: hits and misses, or numbers with their squares."""
     tally, item = ranking._tallies[index], ranking._config.parsed[index]
     n = float(tally.n)
-    refuse_fractions(ranking._is_whole, argument="query_weight", of="a query")
     if tally.is_undefined:
         raise InvalidInputError(
             'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
@@ -747,6 +743,11 @@ def _has_cutoffs(row: MeasureRow) -> bool:
     return row.name == "ndcg" or row.cutoff == "required"
 
 
+_check_queries = whole_weights(
+    lambda ranking: ranking._is_whole, of="a query", argument="query_weight"
+)
+
+
 def _of(row: MeasureRow) -> Metric:
     """Make the row of a measure, whose attribute is a mean."""
     by_cutoff = ", by cutoff" if _has_cutoffs(row) else ""
@@ -765,6 +766,7 @@ def _of(row: MeasureRow) -> Metric:
         why_no_evidence="a geometric mean is not a mean of query values"
         if row.is_geometric
         else "its values may be negative",
+        check_draws=_check_queries,
         why_none=_WHY_NONE,
         arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
         oracle=row.oracle,

@@ -263,14 +263,15 @@ def _averaged_row(row: Metric) -> Metric:
         values = [row.value(one, *args, **options) for one in result._outputs]
         return np.array(values) if how == "raw_values" else result._mean(values, how)
 
-    def sampling(result: RegressionOutputs, *_: Any, **__: Any) -> Any:
+    def refuse(result: RegressionOutputs, *_: Any, **__: Any) -> Any:
         raise InvalidInputError(
             "is an average over outputs, of which no sampling interval is known",
             argument=row.name,
             remedy=f"Ask one output for its own, as in result[{next(iter(result))!r}].confidence.",
         )
 
-    return attrs.evolve(row, value=value, sampling=sampling, why_none="", averages=_AVERAGES)
+    sampled = attrs.evolve(row, sampling=refuse, check_draws=refuse, why_none="")
+    return attrs.evolve(sampled, value=value, averages=_AVERAGES)
 
 
 def _bounded(value: float) -> Bounded:

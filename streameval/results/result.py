@@ -15,9 +15,8 @@ from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import flag, one_of, positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Bounded, Interval
-from streameval.metrics.evidence import refuse_fractions
-from streameval.metrics.intervals import UNDEFINED, normal_quantile
-from streameval.metrics.table import Metric, Reading
+from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.table import Metric, Reading, whole_weights
 from streameval.render import plots
 from streameval.render.blocks import Dots, Figure, PageContent, Row, qualified
 from streameval.render.plots import PlotRequest
@@ -550,19 +549,21 @@ def of_moments(function: Callable[[Any, float], Interval]) -> dict[str, Any]:
     """Make the fields of a row whose interval follows from the moments that `intervals` keeps."""
 
     def sampling(result: Any, value: float, z: float) -> Interval:  # noqa: ARG001
-        state = result._state
-        refuse_fractions(state.n.is_whole)
-        return function(result, z) if state.n.is_positive() else UNDEFINED
+        return function(result, z)
 
-    return {"sampling": sampling, "why_none": "it takes intervals=True and whole weights"}
+    return {
+        "sampling": sampling,
+        "check_draws": whole_weights(lambda result: result._state.n.is_whole),
+        "why_none": "it takes intervals=True and whole weights",
+    }
 
 
 def without_interval(row: Metric) -> Metric:
     """Refuse the interval of a metric whose moments are not kept."""
-    return row if row.sampling is None else attrs.evolve(row, sampling=_unasked, why_none="")
+    return row if row.sampling is None else attrs.evolve(row, check_draws=_unasked, why_none="")
 
 
-def _unasked(*_: Any) -> Interval:
+def _unasked(*_: Any) -> None:
     raise InvalidInputError("must be True when the accumulator is made", argument="intervals")
 
 

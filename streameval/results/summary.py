@@ -12,7 +12,7 @@ import attrs
 from streameval.configs.names import number_text
 from streameval.configs.options import fraction
 from streameval.configs.values import MeanConfig
-from streameval.errors import InvalidInputError, Named
+from streameval.errors import Named
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.score_keys import scores_of
 from streameval.metrics import values as metrics
@@ -25,6 +25,7 @@ from streameval.metrics.table import (
     Metric,
     Table,
     count_row,
+    whole_weights,
 )
 from streameval.results import findings
 from streameval.results.collection import CollectionResult
@@ -162,17 +163,7 @@ def _quantile(result: Summary, q: float) -> Bounded:
     return bounded_quantile(result._cells, fraction(q, name="q"))
 
 
-def _check_draws(result: Summary) -> None:
-    """Refuse weights with fractions."""
-    if not result._state.n.is_whole:
-        raise InvalidInputError(
-            "had fractions, and a fraction of a value is not a draw: there is no sampling interval",
-            argument="sample_weight",
-        )
-
-
 def _interval_of_mean(result: Summary, value: float, z: float) -> Interval:  # noqa: ARG001
-    _check_draws(result)
     return metrics.mean_interval(*result._sums, z)
 
 
@@ -187,14 +178,17 @@ def _interval_of_bits(result: Summary, value: float, z: float) -> Interval:
 
 
 def _interval_of_quantile(result: Summary, value: float, z: float, q: float) -> Interval:  # noqa: ARG001
-    _check_draws(result)
     return quantile_interval(result._cells, fraction(q, name="q"), z)
+
+
+_check_draws = whole_weights(lambda result: result._state.n.is_whole, of="a value")
 
 
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {"why_no_evidence": "nothing bounds the values that may come"}
     if "sampling" in row:
         defaults["why_none"] = "weights had fractions"
+        defaults["check_draws"] = _check_draws
     return Metric(name=name, **defaults | row)
 
 
