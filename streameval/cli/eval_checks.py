@@ -132,7 +132,7 @@ def source_of(options: Options) -> BlockSource:
             count_missing=options.count_missing is None,
             max_documents=options.max_docs,
             weights=None if weights is None else read_query_weights(weights),
-            table=None if table is None else read_queries(table, options.query or "query"),
+            table=None if table is None else read_queries(table, options.column("query")),
         )
     except BadDataError as error:
         if _can_read(iter_run, qrels):
@@ -158,7 +158,7 @@ def with_labels(options: Options) -> Options:
     check_can_be_read_twice(options.labels, "labels are looked at before they are joined")
     from streameval.runs.labelled import PREFIX  # noqa: PLC0415 (of --labels)
 
-    truth = tuple(f"{PREFIX}{name.removeprefix(PREFIX)}" for name in options.y_true or ("y_true",))
+    truth = tuple(f"{PREFIX}{name.removeprefix(PREFIX)}" for name in options.columns("y_true"))
     return attrs.evolve(options, labels=listed_files(options.labels), y_true=truth)
 
 
@@ -226,7 +226,7 @@ def _remedies(text: str, options: Options) -> list[str]:
         return []
     if block is None or not hasattr(block, "cells"):
         return []
-    columns = {name: getattr(options, name) or (name,) for name in _READ_AS_NUMBERS}
+    columns = {name: options.columns(name) for name in _READ_AS_NUMBERS}
     names = [*chain.from_iterable(columns.values()), options.time or ""]
     takes_gaps = options.task in OPTIONS_OF_TASKS["nan"]
     skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
@@ -261,7 +261,7 @@ def with_advice_to_join(error: UsageError, options: Options, row: RawRow) -> Usa
     ids = [name for name in shared if len({str(one.get(name)) for one in rows}) == len(rows)]
     if not ids:
         return error
-    truth = options.y_true or ("y_true",)
+    truth = options.columns("y_true")
     has_truth = all(name in row and name not in rows[0] for name in truth)
     labels, others = map(shlex.quote, options.files if has_truth else reversed(options.files))
     command = f"streameval eval {others} --labels {labels} --key {shlex.quote(ids[0])}"
@@ -326,7 +326,7 @@ def copies(files: Sequence[str]) -> list[tuple[str, str]]:
 
 def sentinels(options: Options, rows: Sequence[RawRow]) -> list[str]:
     """Say which numbers of the first rows usually stand where there is none."""
-    named = chain.from_iterable(getattr(options, name) or (name,) for name in _READ_AS_NUMBERS)
+    named = chain.from_iterable(map(options.columns, _READ_AS_NUMBERS))
     ignored = number_or_text(str(options.ignore_label))
     said = []
     for name in dict.fromkeys(named):
@@ -449,5 +449,5 @@ def gaps_of(options: Options) -> tuple[Condition, ...]:
         return ()
     from streameval.io.row_filters import Condition  # noqa: PLC0415 (loads NumPy)
 
-    columns = (*(options.y_true or ("y_true",)), *(options.y_pred or ("y_pred",)))
+    columns = (*options.columns("y_true"), *options.columns("y_pred"))
     return tuple(Condition(column, "!=", _GAPS) for column in columns)

@@ -532,6 +532,19 @@ class Options:
             given["k"] = former if k is None else k
         return cls(reporting=reporting, by=By.every(by, each=given.get("each")), **given)
 
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Return the columns that an option names, by default the one of its own name.
+
+        >>> Options(files=()).columns("y_true")
+        ('y_true',)
+        """
+        named: str | tuple[str, ...] = getattr(self, name) or name
+        return (named,) if isinstance(named, str) else named
+
+    def column(self, name: str) -> str:
+        """Return the same of an option that names one column."""
+        return self.columns(name)[0]
+
     @property
     def dialect(self) -> dict[str, Any]:
         """What was said of tables of text."""

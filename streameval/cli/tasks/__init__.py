@@ -13,6 +13,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import OPTIONS_OF_TASKS, TASKS, TOGETHER, Options, option_text, refuse
+from streameval.cli.tasks.fields import weight_columns
 
 if TYPE_CHECKING:
     from streameval.runs.counting import Plan
@@ -42,7 +43,9 @@ def plan_of(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
             from streameval.cli.tasks.ranking import PLANS
         case _:
             from streameval.cli.tasks.values import PLANS
-    return PLANS[task](options, rows)
+    plan = PLANS[task](options, rows)
+    weights = () if task == "ranking" else weight_columns(options, rows)  # those of queries differ
+    return attrs.evolve(plan, columns=(*plan.columns, *weights), max_bad=options.max_bad)
 
 
 def _plan_together(tasks: Sequence[str], options: Options, rows: Sequence[RawRow]) -> Plan:

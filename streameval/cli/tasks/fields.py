@@ -190,7 +190,7 @@ def lay_out(
         If the first rows lack one.
     """
     others = [name for name in (options.sample_weight, options.group) if name is not None]
-    label = options.y_true or ("y_true",)
+    label = options.columns("y_true")
     names = (*label, *prediction, *also, *others)
     check_columns(names, rows)
     if label == prediction and len(label) == 1:
@@ -539,26 +539,38 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def configured(options: Options, accumulator: type[Accumulator[Any, Any]]) -> dict[str, Any]:
-    """Return the options that the user set, of those that an accumulator has."""
+def maker(
+    options: Options,
+    accumulator: type[Accumulator[Any, Any]],
+    make: Callable[..., Any] | None = None,
+    **read: Any,
+) -> Callable[[], Any]:
+    """Return what makes accumulators; mistakes in the options are reported before rows are read.
+
+    Parameters
+    ----------
+    options : Options
+        Those that the user set, and that the accumulator has, are passed on.
+    accumulator : class
+    make : callable, optional
+        What makes one, by default the class.
+    **read
+        The options that depend on the rows, or are read otherwise.
+    """
     names = inspect.signature(accumulator).parameters
     chosen = given(**{name: getattr(options, name, None) for name in names})
-    return chosen | ({"budget": None} if chosen.get("budget") == "none" else {})
-
-
-def maker(make: Callable[..., Any], *args: Any, **options: Any) -> Callable[[], Any]:
-    """Return what makes accumulators; mistakes in the options are reported before rows are read."""
-    made = partial(make, *args, **options)
+    if chosen.get("budget") == "none":
+        chosen["budget"] = None
+    made = partial(make or accumulator, **chosen | read)
     made()
     return made
 
 
-def weight_columns(options: Options, rows: Sequence[RawRow] = ()) -> list[Argument]:
-    """Read the weights, if any; if there are rows, these must have them."""
+def weight_columns(options: Options, rows: Sequence[RawRow]) -> list[Argument]:
+    """Read the weights, if any; the first rows must have them."""
     if options.sample_weight is None:
         return []
-    if rows:
-        check_columns([options.sample_weight], rows)
+    check_columns([options.sample_weight], rows)
     return [Argument("sample_weight", (options.sample_weight,), Numbers())]
 
 
@@ -656,7 +668,7 @@ def _odd_classes(leaves: Iterable[Any], options: Options) -> list[str]:
     of_labels = [one for one in leaves if hasattr(type(one), "labels")]
     found = chain.from_iterable(one.labels for one in of_labels)
     texts = [name for name in dict.fromkeys(found) if isinstance(name, str)]
-    column = (options.y_true or ("y_true",))[0]
+    column = options.column("y_true")
     alike: dict[str, list[str]] = {}
     for text in texts:
         alike.setdefault(text.strip().casefold(), []).append(text)

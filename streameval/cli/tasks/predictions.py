@@ -43,11 +43,10 @@ def plan_of_classes(options: Options, rows: Sequence[RawRow]) -> Plan:
     columns = (
         Argument("y_true", layout.label, fields.label_type(layout, layout.label, classes)),
         _prediction_column(layout, classes, positive, "y_pred"),
-        *fields.weight_columns(options),
     )
     counted = layout.label if layout.multilabel else layout.prediction
     notes = fields.note_of_classes(options, classes, counted)
-    return Plan(make, columns, options.max_bad, notes, is_bounded=True)
+    return Plan(make, columns, notes=notes, is_bounded=True)
 
 
 def _choose(
@@ -75,11 +74,10 @@ def _choose(
             _refuse_fractions(layout)
     elif not options.multilabel:
         _check_number(fields.n_classes(classes))
-    configuration = fields.configured(options, accumulator) | _labels(options, classes, first)
-    made = fields.maker(
-        make or accumulator, **configuration | {"classes": fields.with_names(options, classes)}
-    )
-    positive = _positive_index(classes, configuration)
+    labels = _labels(options, classes, first)
+    named = fields.with_names(options, classes)
+    made = fields.maker(options, accumulator, make, classes=named, **labels)
+    positive = _positive_index(classes, labels)
     for layout in layouts:
         _refuse_two_models(options, layout, classes, positive)
     return made, classes, positive
@@ -95,7 +93,7 @@ def _predictions(options: Options, rows: Sequence[RawRow]) -> tuple[tuple[str, .
         and fields.has_column("y_score", rows)
     ):
         return ("y_score",), True
-    return options.y_pred or ("y_pred",), False
+    return options.columns("y_pred"), False
 
 
 def _check_options(options: Options, layout: fields.TaskColumns) -> None:
@@ -184,12 +182,12 @@ def _check_positive(
     )
 
 
-def _positive_index(classes: Any, configuration: dict[str, Any]) -> int:
+def _positive_index(classes: Any, labels: dict[str, Any]) -> int:
     """Find the column of the positive one of two classes, by default the second."""
-    if "pos_label" not in configuration:
+    if "pos_label" not in labels:
         return 1
-    labels = range(classes) if isinstance(classes, int) else classes
-    return labels.index(configuration["pos_label"])
+    every = range(classes) if isinstance(classes, int) else classes
+    return every.index(labels["pos_label"])
 
 
 def _prediction_column(
@@ -252,14 +250,13 @@ def _plan_of_classes(options: Options, rows: Sequence[RawRow], versus: tuple[str
             _prediction_column(layout, classes, positive, array)
             for layout, array in zip(layouts, models, strict=True)
         ),
-        *fields.weight_columns(options),
     )
     counted = a.label if a.multilabel else a.prediction
     notes = (
         *fields.note_of_classes(options, classes, counted),
         *_note_of_positive(options, a, classes, positive),
     )
-    return Plan(make, columns, options.max_bad, notes)
+    return Plan(make, columns, notes=notes)
 
 
 def others_of(options: Options, names: tuple[str, ...], option: str) -> list[tuple[str, ...]]:
@@ -314,17 +311,15 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
     of_classes = ("y_score", "classes", "multilabel", "threshold", "scores", "pos_label")
     refuse(options, (*of_classes, "ignore_label"), "cannot be used with --task regression")
     fields.check_one_column(options, "y_true", "y_pred")
-    pred = options.y_pred or ("y_pred",)
+    pred = options.columns("y_pred")
     models, count = _models(options, pred, "y_pred")
     layout = fields.lay_out(options, rows, pred, of_scores=False, also=versus)
-    measures = fields.given(measures=options.measures, budget=options.budget)
-    make = fields.maker(count, classes=None, **measures)
+    make = fields.maker(options, se.Paired, count, classes=None)
     columns = (
         Argument("y_true", layout.label, Numbers()),
         *(Argument(array, names, Numbers()) for array, names in models.items()),
-        *fields.weight_columns(options),
     )
-    return Plan(make, columns, options.max_bad)
+    return Plan(make, columns)
 
 
 def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
@@ -338,15 +333,12 @@ def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str,
             "--measures score, if higher ones are."
         )
     fields.check_one_column(options, "value")
-    value = options.value or ("value",)
+    value = options.columns("value")
     models, count = _models(options, value, "value")
     fields.check_columns([*value, *versus], rows)
-    weights = fields.weight_columns(options, rows)
-    chosen = fields.given(measures=options.measures, nan=options.nan)
-    make = fields.maker(count, classes=None, **chosen)
+    make = fields.maker(options, se.Paired, count, classes=None)
     number = value_type(options.nan, fields.GAP_HINT)
-    columns = (Argument(array, names, number) for array, names in models.items())
-    return Plan(make, (*columns, *weights), options.max_bad)
+    return Plan(make, tuple(Argument(array, names, number) for array, names in models.items()))
 
 
 _OF_TASKS = {"regression": _plan_of_numbers, "values": _plan_of_values}

@@ -17,10 +17,10 @@ from streameval.cli.options import Options, refuse
 from streameval.cli.tasks.fields import (
     check_columns,
     check_one_column,
-    configured,
     given,
     has_column,
     jq_path,
+    maker,
 )
 from streameval.configs.measures import measure
 from streameval.configs.measures.requested import measured
@@ -195,28 +195,27 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
         If the accumulator refuses the options.
     """
     make, write = _maker(options), _writer(options)
-    make()  # report mistakes in the options before any row is read
     text = partial(trec_totals, headings=_headings(options)) if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
     if options.qrels is not None:
         laid_out = (*_REQUIRED, "query", "doc", "retrieved")
         columns = tuple(Argument(name, (name,), Numbers()) for name in laid_out)
-        return Plan(make, columns, options.max_bad, update=whole, text=text)
+        return Plan(make, columns, update=whole, text=text)
     refuse(options, ("count_missing", "max_docs", "queries"), "needs --qrels")
     names = _names(options, rows)
     holds_lists = _holds_lists(names["relevance"], names, rows)
     if not holds_lists:
-        check_columns([options.query or "query"], rows)
+        check_columns([options.column("query")], rows)
     typed = {name: _field_type(name, names, rows) for name in names}
     if options.rank is not None:
         typed["score"] = Ranks(Numbers(gaps="retrieved" in names))
     columns = tuple(_column(name, names, typed, holds_lists=holds_lists) for name in names)
     if holds_lists:
         unique = "query" if "query" in names else None
-        chosen = Plan(make, columns, options.max_bad, update=whole, unique=unique, text=text)
+        chosen = Plan(make, columns, update=whole, unique=unique, text=text)
     else:
         finish = partial(_close_queries, write=write)
-        chosen = Plan(make, columns, options.max_bad, update=_count_rows, finish=finish, text=text)
+        chosen = Plan(make, columns, update=_count_rows, finish=finish, text=text)
     _check_ids(options, names)
     _try(chosen)
     return chosen if options.rank else attrs.evolve(chosen, notes=_note_of_ranks(names, rows))
@@ -244,11 +243,10 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
 
 
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
-    make = RankingAccumulator if options.like is None else RankingAccumulator.like
-    asked = configured(options, RankingAccumulator)
-    asked |= given(name=options.like, measures=_measures(options))
-    asked.pop("per_query", None)  # prints the values, without keeping them
-    return partial(make, **asked, **given(per_query=options.compare or None))
+    make = None if options.like is None else RankingAccumulator.like
+    asked = given(name=options.like, measures=_measures(options))
+    keeps_values = bool(options.compare)  # --per-query prints them, without keeping them
+    return maker(options, RankingAccumulator, make, per_query=keeps_values, **asked)
 
 
 def _measures(options: Options) -> tuple[str, ...] | None:
@@ -296,7 +294,7 @@ def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
     weight = given(query_weight=options.sample_weight)
     needed = [named[name] or name for name in _REQUIRED]
     if not all(has_column(name, rows) for name in needed):
-        needed.append(options.query or "query")  # rows that hold lists need none
+        needed.append(options.column("query"))  # rows that hold lists need none
     asked = [*needed, *(name for name in named.values() if name), *weight.values()]
     check_columns(asked, rows)
     found = {
@@ -309,7 +307,7 @@ def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
 
 def _refuse_ids(options: Options, rows: Sequence[RawRow]) -> None:
     """Raise UsageError for ids of relevant documents in place of a relevance for each."""
-    name, docs = options.relevance or "relevance", options.doc or "doc"
+    name, docs = options.column("relevance"), options.column("doc")
     first = next((row[name] for row in rows if row.get(name)), None)
     if not (isinstance(first, list) and isinstance(first[0], str)):
         return

@@ -29,7 +29,7 @@ def plan_of_curves(options: Options, rows: Sequence[RawRow]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    layout = fields.lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
+    layout = fields.lay_out(options, rows, options.columns("y_score"), of_scores=True)
     if not layout.multilabel:
         fields.check_one_column(options, "y_true", unless=", unless --multilabel is given")
     is_open = options.pos_label is None and options.classes is None and not layout.multilabel
@@ -132,10 +132,9 @@ def _planned(
     """Combine the columns and the configuration of the sketch."""
     ignored = fields.ignored_label(options, truth)
     read = {"classes": classes, "pos_label": pos_label, "ignore_label": ignored}
-    make = fields.maker(se.PRCurveSketch, **fields.configured(options, se.PRCurveSketch) | read)
-    columns = (Argument("y_true", layout.label, truth), score, *fields.weight_columns(options))
-    is_bounded = options.budget != "none"
-    return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)
+    make = fields.maker(options, se.PRCurveSketch, **read)
+    columns = (Argument("y_true", layout.label, truth), score)
+    return Plan(make, columns, notes=notes, is_bounded=options.budget != "none")
 
 
 def _pos_label(options: Options, layout: fields.TaskColumns) -> Any:
@@ -179,16 +178,10 @@ def plan_of_calibration(options: Options, rows: Sequence[RawRow]) -> Plan:
         "classes": fields.with_names(options, classes),
         "ignore_label": fields.ignored_label(options, truth),
     }
-    make = fields.maker(
-        se.CalibrationAccumulator, **fields.configured(options, se.CalibrationAccumulator) | read
-    )
-    columns = (
-        Argument("y_true", layout.label, truth),
-        Argument("y_prob", names, probability),
-        *fields.weight_columns(options),
-    )
+    make = fields.maker(options, se.CalibrationAccumulator, **read)
+    columns = (Argument("y_true", layout.label, truth), Argument("y_prob", names, probability))
     notes = fields.note_of_classes(options, classes, names)
-    return Plan(make, columns, options.max_bad, notes, is_bounded=True)
+    return Plan(make, columns, notes=notes, is_bounded=True)
 
 
 def plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -206,17 +199,16 @@ def plan_of_groups(options: Options, rows: Sequence[RawRow]) -> Plan:
     if options.budget == "none":
         raise UsageError("--budget none is for curves; groups share a number of bins.")
     fields.check_one_column(options, "y_true", "y_score")
-    layout = fields.lay_out(options, rows, options.y_score or ("y_score",), of_scores=True)
-    make = fields.maker(se.GroupedAUC, **fields.configured(options, se.GroupedAUC))
+    layout = fields.lay_out(options, rows, options.columns("y_score"), of_scores=True)
+    make = fields.maker(options, se.GroupedAUC)
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
     group = id_type(groups, " as the first groups are", longest=256)
     columns = (
         Argument("y_true", layout.label, fields.presence_type(layout, "0 and 1 are needed")),
         Argument("y_score", layout.prediction, Numbers()),
         Argument("group", (options.group,), group),
-        *fields.weight_columns(options),
     )
-    return Plan(make, columns, options.max_bad)
+    return Plan(make, columns)
 
 
 PLANS = {

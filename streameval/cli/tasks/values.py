@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -43,10 +42,8 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    chosen = fields.configured(options, se.RegressionAccumulator)
-    chosen.pop("outputs", None)  # compared with the rows first
-    make = fields.maker(se.RegressionAccumulator, **chosen)
-    layout = fields.lay_out(options, rows, options.y_pred or ("y_pred",), of_scores=False)
+    make = fields.maker(options, se.RegressionAccumulator, outputs=None)
+    layout = fields.lay_out(options, rows, options.columns("y_pred"), of_scores=False)
     outputs = _number_of_outputs(layout)
     if options.outputs is not None and len(options.outputs) != outputs:
         found = "no list of numbers" if outputs is None else plural(outputs, "number")
@@ -54,13 +51,13 @@ def plan_of_regression(options: Options, rows: Sequence[RawRow]) -> Plan:
             f"--outputs names {plural(len(options.outputs), 'output')}, but a row predicts {found}."
         )
     if outputs is not None:
-        make = fields.maker(make, outputs=options.outputs or outputs)
+        named = options.outputs or outputs
+        make = fields.maker(options, se.RegressionAccumulator, outputs=named)
     columns = (
         Argument("y_true", layout.label, _numbers(layout.label, outputs)),
         Argument("y_pred", layout.prediction, _numbers(layout.prediction, outputs)),
-        *fields.weight_columns(options),
     )
-    return Plan(make, columns, options.max_bad, is_bounded=options.budget != "none")
+    return Plan(make, columns, is_bounded=options.budget != "none")
 
 
 def _number_of_outputs(layout: fields.TaskColumns) -> int | None:
@@ -94,16 +91,15 @@ def plan_of_values(options: Options, rows: Sequence[RawRow]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    names = options.value or ("value",)
-    chosen = fields.configured(options, se.MeanAccumulator)
+    names = options.columns("value")
     arrays = ("value",) if len(names) == 1 else names
-    make = fields.maker(se.MeanAccumulator, None if len(names) == 1 else names, **chosen)
+    make = fields.maker(options, se.MeanAccumulator, columns=None if len(names) == 1 else names)
     fields.check_columns(names, rows)
-    weights = fields.weight_columns(options, rows)
     numbers = value_type(options.nan, fields.GAP_HINT)
-    columns = [Argument(array, (name,), numbers) for array, name in zip(arrays, names, strict=True)]
+    pairs = zip(arrays, names, strict=True)
+    columns = tuple(Argument(array, (name,), numbers) for array, name in pairs)
     is_bounded = options.budget != "none" or not options.quantiles
-    return Plan(make, (*columns, *weights), options.max_bad, is_bounded=is_bounded)
+    return Plan(make, columns, is_bounded=is_bounded)
 
 
 def plan_of_catalog(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -116,21 +112,18 @@ def plan_of_catalog(options: Options, rows: Sequence[RawRow]) -> Plan:
     """
     if options.n_items is None:
         raise UsageError("--task catalog needs --n-items, the number of items in the catalog.")
-    names = {"item": options.item or "item", "rank": options.rank or "rank"}
+    names = {name: options.column(name) for name in ("item", "rank")}
     if options.rank is None and options.k is None and not fields.has_column("rank", rows):
         del names["rank"]  # the lists are cut already, so every row counts
     asked = names | fields.given(popularity=options.popularity)
     fields.check_columns(asked.values(), rows)
-    cut = fields.given(k=options.k) if "rank" in names else {"k": None}
-    chosen = cut | fields.given(popularity=options.popularity and True)
-    make = partial(se.CatalogAccumulator, options.n_items, **chosen)
+    cut: dict[str, Any] = {} if "rank" in names else {"k": None}
+    has_popularity = options.popularity is not None
+    make = fields.maker(options, se.CatalogAccumulator, popularity=has_popularity, **cut)
     items = [row[asked["item"]] for row in rows if row.get(asked["item"]) is not None]
     types = {"item": id_type(items), "rank": Labels(integers=True), "popularity": Numbers()}
-    columns = (
-        *(Argument(argument, (name,), types[argument]) for argument, name in asked.items()),
-        *fields.weight_columns(options, rows),
-    )
-    return Plan(make, columns, options.max_bad)
+    pairs = asked.items()
+    return Plan(make, tuple(Argument(array, (name,), types[array]) for array, name in pairs))
 
 
 def plan_of_preferences(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -150,16 +143,15 @@ def plan_of_preferences(options: Options, rows: Sequence[RawRow]) -> Plan:
         )
     a, b, winner = _columns(options, rows)
     models = fields.listed_classes(options.models)
-    make = fields.maker(se.PreferencesAccumulator, models)
+    make = fields.maker(options, se.PreferencesAccumulator, models=models)
     model = class_label_type(models, None)
     outcomes = (row[winner] for row in rows if row.get(winner) not in (None, ""))
     columns = (
         Argument("a", (a,), model),
         Argument("b", (b,), model),
         Argument("outcome", (winner,), outcome_type(outcomes)),
-        *fields.weight_columns(options),
     )
-    return Plan(make, columns, options.max_bad, is_bounded=True)
+    return Plan(make, columns, is_bounded=True)
 
 
 def plan_of_models(options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -194,8 +186,7 @@ def with_models(options: Options, found: ValueCounts) -> Options:
 
 
 def _columns(options: Options, rows: Sequence[RawRow]) -> tuple[str, str, str]:
-    a, b = options.model_a or "model_a", options.model_b or "model_b"
-    winner = options.winner or "winner"
+    a, b, winner = map(options.column, ("model_a", "model_b", "winner"))
     fields.check_columns([a, b, winner], rows)
     fields.weight_columns(options, rows)
     return a, b, winner
