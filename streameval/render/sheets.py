@@ -122,39 +122,6 @@ class SheetColumn:
 
 
 @attrs.frozen(eq=False, repr=False)
-class ItemLines:
-    """The lines of a table of items: the first ones, how many more there are, and means.
-
-    Parameters
-    ----------
-    names : sequence
-        The names of all items.
-    limit : int
-        How many items have a line, at most.
-    means : sequence of str
-        The names of the lines below.
-    """
-
-    names: Sequence[object]
-    limit: int
-    means: Sequence[str] = ()
-
-    @property
-    def _more(self) -> list[str]:
-        hidden = len(self.names) - self.limit
-        return [f"... and {hidden:,} more"] if hidden > 0 else []
-
-    def heading(self, what: str) -> SheetColumn:
-        """Make the column of names."""
-        return SheetColumn.of_names(what, [*self.names[: self.limit], *self._more, *self.means])
-
-    def column(self, heading: str, cells: Sequence[str], width: int = 0) -> SheetColumn:
-        """Make a column from the cells of the items with a line and of the means."""
-        shown, gap = min(len(self.names), self.limit), [""] * len(self._more)
-        return SheetColumn([heading, *cells[:shown], *gap, *cells[shown:]], width=width)
-
-
-@attrs.frozen(eq=False, repr=False)
 class Grid:
     """A table.
 

@@ -26,14 +26,12 @@ from streameval.metrics.table import (
     SHARE,
     UP_TO_ONE,
     Metric,
-    Reading,
     Table,
     count_row,
 )
 from streameval.metrics.values import MeanLoss
-from streameval.render.blocks import ByClass, Reliability
-from streameval.render.sheets import Grid, ItemLines, Sheet
-from streameval.render.text import numbers, shorten
+from streameval.render.blocks import Reliability
+from streameval.render.sheets import Sheet
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS
 from streameval.results.members import CalibrationMembers, add_members
@@ -177,34 +175,18 @@ class Calibration(CalibrationMembers, SumsResult):
         parts = metric_lines(self, level, max_classes)
         if not self.labels:
             return parts
-        lines = ItemLines([shorten(label, None) for label in self.class_names], max_classes)
-        columns = [lines.heading("class")]
-        for row in self.TABLE.by_class:
-            values = numbers(getattr(self, row.name)[:max_classes].tolist())
-            columns.append(lines.column(row.name, values))
-        return [*parts, Grid(columns)]
+        return [*parts, self._classes(level).grid(max_classes)]
 
     _REPORT = Report(_sheet, findings=findings.of_calibration)
 
     PICTURES: ClassVar = {"reliability": lambda one, _: one._reliability()}
-
-    def _by_class(self, _: float) -> ByClass:
-        rows = self.TABLE.by_class
-        columns = [getattr(self, row.name).tolist() for row in rows] if self.labels else []
-        return ByClass(
-            columns=[row.heading for row in rows],
-            rows={
-                label: list(map(Reading, values))
-                for label, *values in zip(self.class_names, *columns, strict=True)
-            },
-        )
 
     _PAGE: ClassVar = {
         "heading": lambda one, _: (
             f"Calibration of {len(one.labels):,} classes" if one.labels else "Calibration"
         ),
         "common_heading": "Calibration",
-        "by_class": _by_class,
+        "by_class": lambda one, level: one._classes(level).block() if one.labels else None,
         "beside": lambda one, _: [one._reliability() if one.n else None],
         "form": lambda one, _: bool(one.labels),
         "classes": lambda one, _: one.class_names,
@@ -240,9 +222,9 @@ class Calibration(CalibrationMembers, SumsResult):
         return columns | {"pcopc": self.pcopc_by_bin().tolist()}
 
     def _classes(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
-        names = [row.name for row in self.TABLE.by_class]
-        readings = {name: Readings(getattr(self, name).tolist()) for name in names}
-        return ItemAxis(named_classes(self.class_names, self.labels), readings)
+        shown = {row.name: row.heading for row in self.TABLE.by_class}
+        keys = named_classes(self.class_names, self.labels)
+        return ItemAxis(keys, [*shown], lambda name: Readings(getattr(self, name).tolist()), shown)
 
     _PER_ITEM = PerItem("class", _classes, lambda result: bool(result.labels), in_json=True)
 

@@ -17,7 +17,6 @@ from streameval.metrics.table import (
     NOT_NEGATIVE,
     SHARE,
     Metric,
-    Reading,
     Table,
     count_row,
 )
@@ -85,26 +84,23 @@ class Catalog(CatalogMembers, SumsResult):
         )
 
     def _items(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
-        columns = {name: column.tolist() for name, column in self.per_item().items()}
-        return ItemAxis({"item": columns["item"]}, {"exposure": Readings(columns["exposure"])})
+        items, exposures = self.per_item().values()
+
+        def read(name: str) -> Readings:
+            is_count = name == "exposure"
+            column = exposures if is_count else exposures / self.n
+            return Readings(column.tolist(), is_count=is_count)
+
+        shown = {"exposure": "Exposure", "share": "Share"}
+        return ItemAxis({"item": items.tolist()}, ["exposure"], read, shown)
 
     _PER_ITEM = PerItem("item", _items)
 
-    def _most_exposed(self, _: float) -> ByClass:
+    def _most_exposed(self, level: float) -> ByClass:
         """List the items recommended most."""
-        columns = self.per_item()
-        first = np.argsort(-columns["exposure"].astype(np.float64), kind="stable")[:_MAX_ITEMS]
-        rows: dict[object, list[Reading]] = {
-            columns["item"][index]: [
-                Reading(columns["exposure"][index].item(), is_count=True),
-                Reading(float(columns["exposure"][index] / self.n)),
-            ]
-            for index in first
-        }
-        return ByClass(
-            columns=("Exposure", "Share"),
-            rows=rows,
-            what="item",
+        order = np.argsort(-self._state.exposures.to_floats(), kind="stable")
+        return self._items(level).block(
+            order[:_MAX_ITEMS].tolist(),
             title="Items recommended most",
             caption=f"Of each state the first {_MAX_ITEMS}, at most.",
             position="under",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import attrs
 
+from streameval.configs.cached import OnDemand
 from streameval.configs.names import nearest
 from streameval.configs.options import one_of
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
@@ -27,10 +28,9 @@ from streameval.metrics.table import (
     count_row,
     never,
 )
-from streameval.render.blocks import MAX_DRAWN, ByClass, Several
+from streameval.render.blocks import MAX_DRAWN, Several
 from streameval.render.plots import PlotRequest
-from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
-from streameval.render.text import numbers, shorten
+from streameval.render.sheets import Sheet, reading_grid
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
 from streameval.results.curve import Curve
@@ -39,7 +39,7 @@ from streameval.results.metric_values import CurveAverages, MetricValue
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.result import Report, not_measured
-from streameval.results.tables import ItemAxis, PerItem, by_metric, named_classes
+from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
 from streameval.states.cells import Cells
 
 
@@ -231,17 +231,8 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "bins of several scores"
-        readings, rows = self.readings(level), [row for row in self.TABLE.values() if row.averages]
-        names, curves = self.class_names, [*self.values()][:max_classes]
-        means = [f"{average} mean" for average in _HOW]
-        lines = ItemLines([shorten(name, None) for name in names], max_classes, means)
-        columns = [lines.heading("class")]
-        for row, width in zip(rows, (10, 17), strict=True):
-            every = [getattr(curve, row.name) for curve in curves]
-            every += [readings[f"{row.name}_{average}"].value for average in _HOW]
-            columns.append(lines.column(row.name, numbers(every), width))
-        counts = [f"{curve.n_pos:,}" for curve in curves]
-        columns.append(lines.column("positives", [*counts, *[""] * len(means)]))
+        readings = self.readings(level)
+        classes = self._classes(0.0).grid(max_classes, has_ends=False, widths={"roc_auc": 10})
         paired = [row.name for row in self._of_pairs()]
         shown_again = {
             name: reading
@@ -249,11 +240,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             if name in paired or reading.is_open or reading.sampling
         }
         sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
-        return [
-            sizes,
-            Grid(columns),
-            *([reading_grid(shown_again, level)] if shown_again else []),
-        ]
+        return [sizes, classes, *([reading_grid(shown_again, level)] if shown_again else [])]
 
     _REPORT = Report(_sheet, findings=findings.of_classes)
 
@@ -275,24 +262,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         return Several(shown, len(self))
 
     PICTURES: ClassVar = dict.fromkeys(Curve.PICTURES, _largest)
-
-    def _by_class(self, _: float) -> ByClass:
-        named = self._by(self.class_names)
-        averaged = [row for row in self.TABLE.values() if row.averages]
-        return ByClass(
-            columns=("Positives", *(row.heading for row in averaged)),
-            rows={
-                label: [
-                    Reading(curve.n_pos, is_count=True),
-                    *(Reading(getattr(curve, row.name)) for row in averaged),
-                ]
-                for label, curve in named.items()
-            },
-            caption="Each class against the rest.",
-            weights={label: float(curve.n_pos) for label, curve in named.items()},
-            position="beside",
-            drawn=(averaged[0].heading,),
-        )
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -321,7 +290,9 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         "heading": lambda one, _: f"Precision, recall and ROC of {len(one):,} classes",
         "common_heading": "Precision, recall and ROC of classes",
         "title": "Averages",
-        "by_class": _by_class,
+        "by_class": lambda one, _: one._classes(0.0).block(
+            caption="Each class against the rest.", position="beside", drawn=("ROC AUC",)
+        ),
         "above": lambda one, _: one._lines(),
         "classes": lambda one, _: one.class_names,
     }
@@ -342,8 +313,19 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
 
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each curve."""
-        every = [curve.readings(level) for curve in self.values()]
-        return ItemAxis(named_classes(self.class_names, self.labels), by_metric(every))
+        averaged = {row.name: row.heading for row in self.TABLE.values() if row.averages}
+
+        def read(name: str) -> Readings:
+            of_curve = "n_pos" if name == _POSITIVES else name
+            return Readings.of([one.read(of_curve, level=level) for one in self.values()])
+
+        def average(name: str, how: str) -> Reading | None:
+            return None if name == _POSITIVES else self.read(f"{name}[{how}]", level=0.0)
+
+        keys, shown = named_classes(self.class_names, self.labels), {_POSITIVES: "Positives"}
+        averages = {f"{how} mean": how for how in _HOW}
+        metrics = self._parts[0]._names()
+        return ItemAxis(keys, metrics, read, averaged | shown, averages, average)
 
     _PER_ITEM = PerItem(
         "class",
@@ -358,16 +340,20 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             one_of(average, ("macro", "micro", "weighted"), name="average")
         if average == "micro":
             return getattr(self._pooled, name)
-        values = [getattr(curve, name) for curve in self.values()]
-        if average is None:
-            return tuple(values)
-        return mean_of(values, self._weights(average))
+        values = self._of_each[name]
+        return values if average is None else mean_of(values, self._weights(average))
+
+    @cached_property
+    def _of_each(self) -> OnDemand[str, tuple[Bounded, ...]]:
+        """The values of the curves, by metric."""
+        return OnDemand(lambda name: tuple(getattr(curve, name) for curve in self.values()))
 
     def _weights(self, average: str) -> list[float]:
         """Return the weight of each class in an average."""
         return [float(one.n_pos) if average == "weighted" else 1.0 for one in self.values()]
 
 
+_POSITIVES = "positives"
 _AVERAGES = {
     "macro": "the mean over the classes where it is defined",
     "micro": "of the pooled scores",

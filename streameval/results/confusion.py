@@ -13,14 +13,13 @@ from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Floats, Ints
 from streameval.inputs.classes import Label, class_position
 from streameval.metrics import confusion_table as functions
-from streameval.metrics.bounded import Interval
 from streameval.metrics.evidence import Share
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Metric, Reading, accept
-from streameval.render.blocks import ByClass, Matrix
+from streameval.render.blocks import Matrix
 from streameval.render.plots import PlotRequest
-from streameval.render.sheets import Grid, ItemLines, Sheet, reading_grid
+from streameval.render.sheets import Sheet, reading_grid
 from streameval.render.text import shorten
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
@@ -263,20 +262,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             return row.meaning
         return f"{row.meaning} Here macro: {row.averages['macro']}."
 
-    def _by_class(self, level: float) -> ByClass:
-        """List the metrics of each class."""
-        labels, weights = self.class_names, self._class_weights()
-        columns = [
-            [Reading(weight, is_count=True) for weight in weights],
-            *(self._class_readings(row, level) for row in self.TABLE.by_class),
-        ]
-        return ByClass(
-            columns=("Examples", *(row.heading for row in self.TABLE.by_class)),
-            rows=dict(zip(labels, zip(*columns, strict=True), strict=True)),
-            weights=dict(zip(labels, weights, strict=True)),
-            drawn=("Recall", "Precision"),
-        )
-
     def _picture(self, _: float) -> list[Matrix | None]:
         has_one = self.matrix.ndim == 2 and len(self.labels) > 0
         return [Matrix(self.class_names, self.matrix) if has_one else None]
@@ -323,39 +308,40 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         named = [self.labels[known(name)] for name in names.split(",")]
         return attrs.evolve(asked, options={"average": average, "labels": named})
 
-    def _class_readings(self, row: Metric, level: float) -> list[Reading]:
-        """Read a metric of each class."""
-        options: Any = {"average": None, "zero_division": math.nan}
-        values = row.value(self._source, **options)
-        ends: list[Interval | None] = [None] * len(values)
-        z = normal_quantile(level)
-        sampling = self._sampling(row, values, z, **options) if z else None
-        if sampling is not None:
-            ends = [*zip(*(side.tolist() for side in sampling), strict=True)]
-        why_none = row.why_none if z else ""
-        pairs = zip(values.tolist(), ends, strict=True)
-        return [Reading.sampled(*pair, why_none) for pair in pairs]
-
     def subject(self) -> dict[str, Any]:
         """Say how much was counted, and what per-class metrics refer to."""
         return super().subject() | {"scope": self.scope}
 
     def _classes(self, level: float) -> ItemAxis:
         """Read the metrics of each class, against the rest."""
-        readings: dict[str, Readings] = {}
-        for row in self.TABLE.by_class:
-            values = row.value(self._source, average=None).tolist()
-            sampling = [one.sampling for one in self._class_readings(row, level)]
-            readings[row.name] = Readings(values, sampling=sampling)
-        readings["support"] = Readings(self._class_weights())
-        return ItemAxis(named_classes(self.class_names, self.labels), readings)
+        shown = {row.name: row.heading for row in self.TABLE.by_class} | {"support": "Examples"}
+        support, z = self._source.outcomes.support, normal_quantile(level)
+        options: Any = {"average": None, "zero_division": math.nan}
+
+        def read(name: str) -> Readings:
+            if name == "support":
+                return Readings(support.to_numbers().tolist(), is_count=True)
+            row = self.TABLE[name]
+            values = row.value(self._source, **options)
+            ends = self._sampling(row, values, z, **options) if z else None
+            pairs = [] if ends is None else zip(*(side.tolist() for side in ends), strict=True)
+            return Readings(
+                row.value(self._source, average=None).tolist(),
+                sampling=[None if math.isnan(pair[0]) else pair for pair in pairs],
+                undefined={*np.flatnonzero(np.isnan(values)).tolist()},
+            )
+
+        def average(name: str, how: str) -> Reading:
+            if name == "support":
+                total = sum(support.units()) * support.unit
+                return Reading(int(total) if support.is_whole else float(total))
+            return Reading(self.TABLE[name].value(self._source, average=how))
+
+        keys = named_classes(self.class_names, self.labels)
+        averages = {f"{how} mean": how for how in ("macro", "weighted")}
+        return ItemAxis(keys, [*shown], read, shown, averages, average)
 
     _PER_ITEM = PerItem("class", _classes, in_json=True, asked=_of_class)
-
-    def _class_weights(self) -> list[float]:
-        """List the weight of each class in the truth, even for two classes."""
-        support: list[float] = self._source.outcomes.support.to_numbers().tolist()
-        return support
 
     def _heading(self, _: float) -> str:
         if self.matrix.ndim == 3:
@@ -376,38 +362,23 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         "common_heading": "Classification",
         "caption": _caption,
         "common_caption": "Per-class metrics are for the positive class of each state.",
-        "by_class": _by_class,
+        "by_class": lambda one, level: one._classes(level).block(drawn=("Recall", "Precision")),
         "beside": _picture,
         "form": lambda one, _: (one.matrix.ndim, one._is_binary),
         "classes": lambda one, _: one.class_names,
     }
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
+        classes = self._classes(0.0).grid(
+            max_classes,
+            order=np.flatnonzero(self._source.averaged).tolist(),
+            write=lambda values: map("{:.4f}".format, values),
+            widths={"precision": 11, "recall": 9, "f_score": 9},
+        )
         metrics = reading_grid(self._shown(level), level, decimals=4, caption=self.scope)
-        return [*filter(None, self._picture(level)), self._class_grid(max_classes), metrics]
+        return [*filter(None, self._picture(level)), classes, metrics]
 
     _REPORT = Report(_sheet, scope=lambda one: one.scope, findings=findings.of_confusion)
-
-    def _class_grid(self, max_classes: int) -> Grid:
-        """Lay out the metrics of each class, and their means."""
-        counts = self._source
-        support, rows = counts.outcomes.support, self.TABLE.by_class
-        total = sum(support.units()) * support.unit
-        total_text = f"{int(total) if support.is_whole else float(total):,}"
-        weights = [f"{weight:,}" for weight in support.to_numbers()]
-        occur = np.flatnonzero(counts.averaged)
-        shown, names = occur[:max_classes], [shorten(counts.class_names[k], None) for k in occur]
-        lines = ItemLines(names, max_classes, ("macro mean", "weighted mean"))
-        columns = [lines.heading("class")]
-        for row in rows:
-            values = row.value(counts, average=None)[shown].tolist()
-            means = [row.value(counts, average=how) for how in ("macro", "weighted")]
-            cells = [*map(_decimals, [*values, *means])]
-            # two more characters before the first column of numbers
-            columns.append(lines.column(row.name, cells, 9 if len(columns) > 1 else 11))
-        supports = [*(weights[k] for k in shown), total_text, total_text]
-        columns.append(lines.column("support", supports))
-        return Grid(columns)
 
 
 def _unobserved(row: Metric, *, is_class: bool) -> Metric:
@@ -421,11 +392,6 @@ def _unobserved(row: Metric, *, is_class: bool) -> Metric:
         why_none="",
         evidence=draws if is_class else row.evidence,
     )
-
-
-def _decimals(value: float) -> str:
-    """Write a metric with four decimals."""
-    return f"{value:.4f}"
 
 
 add_members(Confusion)

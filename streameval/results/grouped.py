@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -11,9 +11,8 @@ import numpy as np
 from streameval.configs.curve import GroupedConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
-from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
-from streameval.metrics.table import EXAMPLES, SHARE, Metric, Reading, Table, count_row
+from streameval.metrics.table import EXAMPLES, SHARE, Metric, Table, count_row
 from streameval.render.blocks import ByClass
 from streameval.render.charts import Axis, Chart, ChartMark
 from streameval.render.plots import PlotRequest
@@ -25,6 +24,7 @@ from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.grouped import GroupTables
 
 _MAX_GROUPS = 10
+_SHOWN = {"n_pos": "Positives", "n_neg": "Negatives", "roc_auc": "AUC"}
 
 _BINS = 20
 _SHARES = {
@@ -136,22 +136,21 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
 
     def _groups(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_group().items()}
-        ends = columns.pop("roc_auc_low"), columns.pop("roc_auc_high")
-        readings = {name: Readings(columns[name]) for name in ("n_pos", "n_neg")}
-        readings["roc_auc"] = Readings(columns["roc_auc"], ends)
-        return ItemAxis({"group": columns["group"]}, readings)
+        ends = columns["roc_auc_low"], columns["roc_auc_high"]
+
+        def read(name: str) -> Readings:
+            is_count = name != "roc_auc"
+            return Readings(columns[name], None if is_count else ends, is_count=is_count)
+
+        return ItemAxis({"group": columns["group"]}, [*_SHOWN], read, _SHOWN)
 
     _PER_ITEM = PerItem("group", _groups)
 
-    def _largest(self, _: float) -> ByClass:
+    def _largest(self, level: float) -> ByClass:
         """Read the groups with most examples."""
-        columns = self.per_group()
-        sizes = columns["n_pos"].astype(np.float64) + columns["n_neg"].astype(np.float64)
-        largest = np.argsort(-sizes, kind="stable")[:_MAX_GROUPS]
-        return ByClass(
-            columns=("Positives", "Negatives", "AUC"),
-            rows={columns["group"][index]: _group(columns, index) for index in largest},
-            what="group",
+        sizes = self._areas.n_pos.to_floats() + self._areas.n_neg.to_floats()
+        return self._groups(level).block(
+            np.argsort(-sizes, kind="stable")[:_MAX_GROUPS].tolist(),
             title="Largest groups",
             caption=f"Of each state the {_MAX_GROUPS} with most examples, at most.",
             position="under",
@@ -191,14 +190,6 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
         "by_class": _largest,
         "beside": lambda one, _: [one._spread()],
     }
-
-
-def _group(columns: dict[str, Any], index: int) -> list[Reading]:
-    value, low, high = (
-        float(columns[name][index]) for name in ("roc_auc", "roc_auc_low", "roc_auc_high")
-    )
-    counts = (Reading(columns[name][index].item(), is_count=True) for name in ("n_pos", "n_neg"))
-    return [*counts, Reading(Bounded(value, low, high))]
 
 
 GroupedCurves.TABLE = Table(

@@ -28,16 +28,16 @@ from streameval.metrics.table import (
     count_row,
     whole_weights,
 )
-from streameval.render.blocks import ByClass, Dots
+from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
-from streameval.render.sheets import Grid, ItemLines, Sheet
-from streameval.render.text import chance_title, intervals, numbers, plural
+from streameval.render.sheets import Sheet
+from streameval.render.text import chance_title, plural
 from streameval.results import findings
 from streameval.results.members import PreferencesMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.result import Report, SumsResult, sizes_of
-from streameval.results.tables import ItemAxis, PerItem, Readings, by_metric
+from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.preferences import PreferenceCounts
 
 PairCounts = Ints | Floats
@@ -117,8 +117,8 @@ class Preferences(PreferencesMembers, SumsResult):
 
     def _ratings(self, request: PlotRequest) -> Dots:
         """Show the finite strengths on the scale of Elo."""
-        readings = self._each(request.level)
-        ratings = {str(one): _rating(readings[one]["bradley_terry"]) for one in self._ranked}
+        strengths_of = self._models(request.level).read("bradley_terry")
+        ratings = {str(self.models[at]): _rating(strengths_of[at]) for at in self._ranked}
         shown = {name: one for name, one in ratings.items() if math.isfinite(one.value)}
         if not shown:
             raise InvalidInputError("needs models with finite strengths", argument="plot")
@@ -156,17 +156,17 @@ class Preferences(PreferencesMembers, SumsResult):
         return at
 
     @property
-    def _ranked(self) -> list[Label]:
+    def _ranked(self) -> list[int]:
         """The models, the strongest first; those without a strength by their win rates, last."""
-        rates, found = self.win_rate, self.bradley_terry
+        found: list[float] = self._strengths.values.tolist()
 
-        def rank(model: Label) -> tuple[bool, float, bool, float]:
-            strength, rate = found[model], rates[model]
+        def rank(at: int) -> tuple[bool, float, bool, float]:
+            strength, rate = found[at], self._rate(at)
             has_none = math.isnan(strength), math.isnan(rate)
             by_strength = 0.0 if has_none[0] else -strength
             return has_none[0], by_strength, has_none[1], 0.0 if has_none[1] else -rate
 
-        return sorted(self.models, key=rank)
+        return sorted(range(len(self.models)), key=rank)
 
     def _of_model(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
@@ -181,49 +181,34 @@ class Preferences(PreferencesMembers, SumsResult):
             args = (self.models[self._position(metric.of)], *args)
         return self._asked_of_all(MetricName(metric.name), args, options)
 
-    def _each(self, level: float) -> dict[Label, dict[str, Reading]]:
-        """Read the metrics of each model."""
-        rows, z = [self.TABLE[name] for name in _OF_MODELS], normal_quantile(level)
-        return {
-            model: {row.name: self._reading(row, row.value(self, model), z, model) for row in rows}
-            for model in self.models
-        }
-
     def _models(self, level: float) -> ItemAxis:
-        each = self._each(level)
-        readings = by_metric([each[model] for model in self.models])
-        records = [self._record(at) for at in range(len(self.models))]
-        columns = zip(*records, strict=True)
-        for name, column in zip(("wins", "losses", "ties"), columns, strict=True):
-            whole = self._state.n.is_whole
-            readings[name] = Readings([int(one) if whole else one for one in column])
-        return ItemAxis({"model": self.models}, readings)
+        """Read the metrics of each model, and how often it won and lost."""
+        z, is_whole = normal_quantile(level), self._state.n.is_whole
+        shown = {name: self.TABLE[name].heading for name in _OF_MODELS}
+
+        def read(name: str) -> Readings:
+            if name in _RECORD:
+                records = map(self._record, range(len(self.models)))
+                column = [record[_RECORD.index(name)] for record in records]
+                return Readings([*map(int, column)] if is_whole else column, is_count=True)
+            row = self.TABLE[name]
+            pairs = ((model, row.value(self, model)) for model in self.models)
+            return Readings.of([self._reading(row, number, z, model) for model, number in pairs])
+
+        return ItemAxis({"model": self.models}, [*shown, *_RECORD], read, shown)
 
     _PER_ITEM = PerItem("model", _models, in_json=True, asked=_of_model)
 
-    def _by_model(self, level: float) -> ByClass:
-        each = self._each(level)
-        return ByClass(
-            columns=[self.TABLE[name].heading for name in _OF_MODELS],
-            rows={model: [each[model][name] for name in _OF_MODELS] for model in self._ranked},
-            what="model",
-            title="By model",
-            position="under",
-        )
-
-    _PAGE: ClassVar = {"heading": "Preferences", "by_class": _by_model}
+    _PAGE: ClassVar = {
+        "heading": "Preferences",
+        "by_class": lambda one, level: one._models(level).block(one._ranked, position="under"),
+    }
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         """Return the content of the report: the size, and a line for each model."""
-        each, ranked = self._each(level), self._ranked
-        lines, columns = ItemLines(ranked, max_classes), []
-        for name in _OF_MODELS:
-            readings = [each[model][name] for model in ranked[:max_classes]]
-            values = lines.column(name, numbers([one.value for one in readings]))
-            ends = intervals([one.sampling for one in readings])
-            columns.append([values, lines.column(chance_title(level), ends)])
         sizes = f"{sizes_of(self)}, tie_rate = {self.tie_rate:.6g}"
-        return [sizes, Grid([lines.heading("model")], columns)]
+        models = self._models(level)
+        return [sizes, models.grid(max_classes, level, self._ranked)]
 
     _REPORT = Report(_sheet, findings=findings.of_preferences)
 
@@ -239,6 +224,7 @@ def _elo(strength: float) -> float:
 
 
 _OF_MODELS = ("win_rate", "bradley_terry")
+_RECORD = ("wins", "losses", "ties")
 
 
 def _n_models(result: Preferences) -> int:

@@ -502,7 +502,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
     def _queries(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
-        return ItemAxis(keys, {name: Readings(column) for name, column in columns.items()})
+        return ItemAxis(keys, [*columns], lambda name: Readings(columns[name]))
 
     def _of_queries(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]

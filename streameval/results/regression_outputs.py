@@ -18,9 +18,8 @@ from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading, Table
-from streameval.render.blocks import ByClass
-from streameval.render.sheets import Grid, ItemLines, Sheet
-from streameval.render.text import intervals, numbers, plural
+from streameval.render.sheets import Sheet
+from streameval.render.text import plural
 from streameval.results import findings
 from streameval.results.members import RegressionOutputsMembers, add_members
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
@@ -28,7 +27,7 @@ from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.regression import Regression, rows_with
 from streameval.results.result import Report, SumsResult
-from streameval.results.tables import ItemAxis, PerItem, by_metric
+from streameval.results.tables import ItemAxis, PerItem, Readings
 from streameval.states.regression_outputs import OutputSums
 
 
@@ -142,35 +141,16 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - averages have none
         """Return the content of the report: the metrics of each output, and their averages."""
-        lines, columns = ItemLines([*self], max_classes, AVERAGES), []
-        for name in self._metric_names():
-            values = self._raw(name)
-            means = (self._mean(values, how) for how in AVERAGES)
-            readings = [Reading(value) for value in (*values[:max_classes], *means)]
-            cells = lines.column(name, numbers([one.value for one in readings]))
-            ends = intervals([one.certified if one.is_open else None for one in readings])
-            columns.append([cells, lines.column("exact value within", ends)])
         sizes = f"n = {self.n:,}, {plural(len(self), 'output')}"
-        return [sizes, Grid([lines.heading("output")], columns)]
+        return [sizes, self._each(0.0).grid(max_classes)]
 
     _REPORT = Report(_sheet, findings=findings.of_outputs)
-
-    def _by_output(self, _: float) -> ByClass:
-        names = self._metric_names()
-        return ByClass(
-            columns=[self._rows[name].heading for name in names],
-            rows={
-                index: [Reading(one._number(name)) for name in names] for index, one in self.items()
-            },
-            what="output",
-            title="By output",
-        )
 
     _PAGE: ClassVar = {
         "heading": lambda one, _: f"Regression of {plural(len(one), 'output')}",
         "common_heading": "Regression of several outputs",
         "title": "Averages",
-        "by_class": _by_output,
+        "by_class": lambda one, _: one._each(0.0).block(),
         "form": True,
         "classes": lambda one, _: tuple(one),
     }
@@ -189,10 +169,6 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
             return self.value(name, multioutput=multioutput)
 
         return MetricValue(mean)
-
-    def _raw(self, name: str) -> list[Any]:
-        """Compute a metric of each output."""
-        return [one._number(name) for one in self._outputs]
 
     def _of_output(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]
@@ -230,10 +206,16 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     def _each(self, level: float) -> ItemAxis:
         """Read the metrics of each output."""
-        names, every = self._metric_names(), [one.readings(level) for one in self._outputs]
-        return ItemAxis(
-            {"output": [*self]}, by_metric([{n: one[n] for n in names} for one in every])
-        )
+        shown = {name: self._rows[name].heading for name in self._metric_names()}
+
+        def read(name: str) -> Readings:
+            return Readings.of([one.read(name, level=level) for one in self._outputs])
+
+        def average(name: str, how: str) -> Reading:
+            return self.read(f"{name}[{how}]", level=0.0)
+
+        averages = {how: how for how in AVERAGES}
+        return ItemAxis({"output": [*self]}, [*shown], read, shown, averages, average)
 
     _PER_ITEM = PerItem("output", _each, in_json=True, results=dict, asked=_of_output)
 

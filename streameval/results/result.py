@@ -33,10 +33,10 @@ from streameval.results.tables import (
     Columns,
     Form,
     ItemAxis,
+    Readings,
     Shape,
     TablePart,
     TableRow,
-    by_metric,
     form_of,
     no_axis,
     passed_on,
@@ -254,7 +254,8 @@ class Result(ReadResult):
 
     def _whole(self, level: float) -> ItemAxis:
         """Read the metrics of the result itself."""
-        return ItemAxis({}, by_metric([self.readings(level)]))
+        readings = self.readings(level)
+        return ItemAxis({}, [*readings], lambda name: Readings.of([readings[name]]))
 
     def _axes(self) -> Mapping[str, Callable[[float], ItemAxis]]:
         """Map what the items of the result are called to the function that reads them."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import math
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeGuard, TypeVar
@@ -15,7 +16,9 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
-from streameval.render.sheets import columns_grid, latex, markdown
+from streameval.render.blocks import ByClass
+from streameval.render.sheets import Grid, SheetColumn, columns_grid, latex, markdown
+from streameval.render.text import chance_title, intervals, numbers, shorten
 
 if TYPE_CHECKING:
     from streameval.results.reading import Asked
@@ -42,20 +45,34 @@ class Readings:
         The ends of the certified intervals; None if the values are exact.
     sampling : sequence of pairs of numbers
         The sampling intervals, None for items without one; empty if no item has one.
+    is_count : bool
+        Whether the values are weights or counts.
+    undefined : set of int
+        The positions of the items whose value is a convention; pages show a dash.
     """
 
     values: Sequence[float]
     certified: tuple[Sequence[float], Sequence[float]] | None = None
     sampling: Sequence[Interval | None] = ()
+    is_count: bool = attrs.field(default=False, kw_only=True)
+    undefined: Collection[int] = attrs.field(default=(), kw_only=True)
 
     @classmethod
     def of(cls, readings: Sequence[Reading]) -> Self:
         """Turn readings into columns."""
         values, sampling = [one.value for one in readings], [one.sampling for one in readings]
+        is_count = all(one.is_count for one in readings)
         if not any(isinstance(value, Bounded) for value in values):
-            return cls(values, None, sampling)
+            return cls(values, None, sampling, is_count=is_count)
         low, high = zip(*(one.certified for one in readings), strict=True)
-        return cls([*map(float, values)], (low, high), sampling)
+        return cls([*map(float, values)], (low, high), sampling, is_count=is_count)
+
+    def __getitem__(self, at: int) -> Reading:
+        """Return the reading of an item."""
+        value = self.values[at]
+        if self.certified:
+            value = Bounded(value, *(side[at] for side in self.certified))
+        return Reading(value, self.sampling[at] if self.sampling else None, "", self.is_count)
 
     def wide(self, name: str, *, bounds: bool) -> dict[str, Sequence[Any]]:
         """List the columns of a metric, with the ends of its intervals if there are any."""
@@ -177,33 +194,111 @@ class PerItem:
 class ItemAxis:
     """The items of a result: what names each, and the readings of each metric.
 
+    Tables, JSON, pages and reports lay them out from here.
+
     Parameters
     ----------
     keys : dict of sequences
         The columns that name the items: classes, outputs, groups, queries. The first is the name;
         without any, the only item is the result itself.
-    readings : dict of Readings
-        The metrics.
+    metrics : sequence of str
+        The metrics in tables and in JSON.
+    read : function of metric
+        Reads it for each item.
+    shown : dict of str
+        The metrics on pages and in reports, with their headings on pages.
+    averages : dict of str
+        The averages that reports show below the items, by the name of the line.
+    average : function of metric and average
+        Reads it; None for an empty cell.
     """
 
     keys: Mapping[str, Sequence[Any]]
-    readings: Mapping[str, Readings]
+    metrics: Sequence[str]
+    read: Callable[[str], Readings]
+    shown: Mapping[str, str] = attrs.field(factory=dict)
+    averages: Mapping[str, str] = attrs.field(factory=dict)
+    average: Callable[[str, str], Reading | None] = lambda *_: None
 
     @property
     def names(self) -> Sequence[Any]:
         """The names of the items."""
         return next(iter(self.keys.values()), [None])
 
+    def block(self, order: Iterable[int] | None = None, *, title: str = "", **look: Any) -> ByClass:
+        """Lay the metrics out for a page, counts first: of all items, or of those at positions."""
+        columns = [(heading, self.read(name)) for name, heading in self.shown.items()]
+        columns.sort(key=lambda column: not column[1].is_count)
+        rows = {
+            self.names[at]: [
+                Reading(math.nan) if at in one.undefined else one[at] for _, one in columns
+            ]
+            for at in (range(len(self.names)) if order is None else order)
+        }
+        has_weights = bool(columns) and columns[0][1].is_count
+        weights = {name: row[0].value for name, row in rows.items()} if has_weights else None
+        what, headings = next(iter(self.keys)), [heading for heading, _ in columns]
+        return ByClass(headings, rows, what, title or f"By {what}", weights=weights, **look)
+
+    def grid(
+        self,
+        limit: int,
+        level: float = 0.0,
+        order: Sequence[int] | None = None,
+        *,
+        has_ends: bool = True,
+        write: Callable[[Sequence[float]], Iterable[str]] = numbers,
+        widths: Mapping[str, int] | None = None,
+    ) -> Grid:
+        """Lay the metrics out for a report.
+
+        Parameters
+        ----------
+        limit : int
+            How many items have a line, at most; another line counts the rest.
+        level : float
+            The level of the sampling intervals.
+        order : sequence of int, optional
+            The positions of the items that are shown; by default all of them.
+        has_ends : bool
+            Whether to show the intervals.
+        write : function of numbers
+            Writes the numbers of a column.
+        widths : dict of int, optional
+            The least widths of columns.
+        """
+        every = range(len(self.names)) if order is None else order
+        hidden, shown = len(every) - limit, every[:limit]
+        more = [f"... and {hidden:,} more"] if hidden > 0 else []
+        names = [*(shorten(self.names[at], None) for at in shown), *more, *self.averages]
+        groups = []
+        for metric in self.shown:
+            of_items = self.read(metric)
+            averages = (self.average(metric, how) for how in self.averages.values())
+            column = [*(of_items[at] for at in shown), *[None] * len(more), *averages]
+            held = [one.value for one in column if one is not None]
+            texts = iter(map("{:,}".format, held) if of_items.is_count else write(held))
+            cells = ["" if one is None else next(texts) for one in column]
+            certified = [one.certified if one and one.is_open else None for one in column]
+            sampling = [one.sampling if one else None for one in column]
+            group = [
+                SheetColumn([metric, *cells], width=(widths or {}).get(metric, 0)),
+                SheetColumn(["exact value within", *intervals(certified)]),
+                SheetColumn([chance_title(level), *intervals(sampling)]),
+            ]
+            groups.append(group if has_ends else group[:1])
+        return Grid([SheetColumn.of_names(next(iter(self.keys)), names)], groups)
+
     def laid_out(self, form: Form) -> TablePart:
         """Lay the metrics out as rows of a table; the rows of an item follow each other."""
         if form.shape == "wide":
             return TablePart(len(self.names), {**self.keys, **self._wide(form.bounds)})
         columns = {
-            name: [key for key in column for _ in self.readings]
+            name: [key for key in column for _ in self.metrics]
             for name, column in self.keys.items()
         }
-        columns["metric"] = [*self.readings] * len(self.names)
-        every = [one.long(form) for one in self.readings.values()]
+        columns["metric"] = [*self.metrics] * len(self.names)
+        every = [self.read(metric).long(form) for metric in self.metrics]
         for name in every[0] if every else ():
             in_turn = zip(*(one[name] for one in every), strict=True)
             columns[name] = [*chain.from_iterable(in_turn)]
@@ -222,20 +317,21 @@ class ItemAxis:
 
     def by_name(self) -> dict[str, TableRow]:
         """Map the names of items to their numbers, and their sampling intervals, for JSON."""
-        sampled = {name: one.sampling for name, one in self.readings.items() if one.sampling}
+        readings = {metric: self.read(metric) for metric in self.metrics}
+        sampled = {metric: one.sampling for metric, one in readings.items() if one.sampling}
         found: dict[str, TableRow] = {}
         for index, name in enumerate(self.names):
             ends = {metric: pairs[index] for metric, pairs in sampled.items() if pairs[index]}
             found[str(name)] = {
-                **{metric: one.values[index] for metric, one in self.readings.items()},
+                **{metric: one.values[index] for metric, one in readings.items()},
                 **({"intervals": ends} if ends else {}),
             }
         return found
 
     def _wide(self, bounds: bool) -> dict[str, Sequence[Any]]:
         columns: dict[str, Sequence[Any]] = {}
-        for name, one in self.readings.items():
-            columns |= one.wide(name, bounds=bounds)
+        for metric in self.metrics:
+            columns |= self.read(metric).wide(metric, bounds=bounds)
         return columns
 
 
@@ -253,11 +349,6 @@ def no_axis(per: object, axes: Iterable[str]) -> InvalidInputError:
     """Make the error about items that a result does not have."""
     known = " or ".join(map(repr, [*axes, None]))
     return InvalidInputError(f"must be {known}, got {per!r}", argument="per")
-
-
-def by_metric(every: Sequence[Mapping[str, Reading]]) -> dict[str, Readings]:
-    """Turn the readings of several items into columns by metric."""
-    return {name: Readings.of([one[name] for one in every]) for name in (every[0] if every else ())}
 
 
 def named_classes(names: Sequence[Any], labels: Sequence[Any]) -> dict[str, Sequence[Any]]:
