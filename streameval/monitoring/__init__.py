@@ -13,9 +13,9 @@ Labels that come later
     `joining` turns rows into records and back, and `join` finds their labels: `arrivals` puts
     both sides into one order, and `pending_runs` holds what is pending.
 Panes and alerts
-    `closing` knows which panes are mature; `alerts` reads rules (`rule_text`) and evaluates them
-    by `series`: those about panes are `metric_rules`. `routes` say who gets which events, and
-    `delivery` hands them to `receivers`.
+    `closing` knows which panes are mature; `alerts` evaluates rules (`rules`, in the syntax of
+    `rule_text`), each with a state for each slice: those about panes are `metric_rules`. `routes`
+    say who gets which events, and `delivery` hands them to `receivers`.
 The commit
     `checkpoint` writes all of it in one transaction to a file, and reads it back; `status` says
     what it was.

@@ -19,16 +19,15 @@ from streameval.accumulators.evidence import mean_panes
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError, require
-from streameval.monitoring.metric_rules import Detection, MetricRule, PaneSeries, ReadPanes
+from streameval.monitoring.metric_rules import EvidenceRule, MetricRule, ReadPanes
 from streameval.monitoring.rule_text import RuleText
-from streameval.monitoring.series import (
+from streameval.monitoring.rules import (
     SOURCE_RULES,
     AlertState,
     Event,
     Rule,
-    Series,
-    SourceSeries,
-    StoredSeries,
+    SourceRule,
+    StoredState,
     end_of_removed,
 )
 from streameval.monitoring.status import time_number
@@ -219,20 +218,17 @@ class Alerts:
     ) -> None:
         config = windowed.view().config
         result = config.accumulator.leaf.empty().compute()
-        self._series: list[Series] = []
+        self._followed: list[Rule] = []
         for alert in read_rules(rules):
             slices = alert.rule.slices(config)
             alert.rule.check(result)
-            for value in slices:
-                one = alert.rule.series(value, config)
-                one.about = alert.about
-                self._series.append(one)
-        detectors = [one for one in self._series if isinstance(one, Detection)]
+            self._followed += [alert.rule.follow(one, config, alert.about) for one in slices]
+        detectors = [one for one in self._followed if isinstance(one, EvidenceRule)]
         if detectors:
             log_threshold = math.log(mean_panes(false_alarms, config) * len(detectors))
             for detector in detectors:
                 detector.log_threshold = log_threshold
-        self._removed: dict[str, StoredSeries] = {}
+        self._removed: dict[str, StoredState] = {}
 
     def step(
         self,
@@ -262,24 +258,24 @@ class Alerts:
         """
         clock = round(now * 1e6)
         until = None if mature_until is None else time_number(mature_until)
-        series = [copy.copy(one) if one.is_due(until) else one for one in self._series]
+        rules = [copy.copy(one) if one.is_due(until) else one for one in self._followed]
         events = [end_of_removed(key, stored, clock) for key, stored in self._removed.items()]
         if until is not None:
-            events += _look(series, ReadPanes(windowed), until, clock)
-        for one in series:
-            if isinstance(one, SourceSeries) and status is not None:
+            events += _look(rules, ReadPanes(windowed), until, clock)
+        for one in rules:
+            if isinstance(one, SourceRule) and status is not None:
                 event = one.listen(status, clock)
                 events += [] if event is None else [event]
-        self._series, self._removed = series, {}
+        self._followed, self._removed = rules, {}
         return tuple(events)
 
     def states(self) -> tuple[AlertState, ...]:
         """Return the state of each rule for each slice."""
-        return tuple(one.shown() for one in self._series)
+        return tuple(one.shown() for one in self._followed)
 
     def to_json(self) -> dict[str, Any]:
         """Return the input of `restore`, in JSON types only."""
-        return self._removed | {one.key: one.stored() for one in self._series}
+        return self._removed | {one.key: one.stored() for one in self._followed}
 
     @classmethod
     def restore(
@@ -298,7 +294,7 @@ class Alerts:
         next step.
         """
         made = cls(rules, windowed, false_alarms=false_alarms)
-        known = {one.key: one for one in made._series}
+        known = {one.key: one for one in made._followed}
         for key in known.keys() - stored.keys():
             known[key].added = number
         for key, item in stored.items():
@@ -311,9 +307,9 @@ class Alerts:
         return made
 
 
-def _look(series: Sequence[Series], panes: ReadPanes, mature_until: int, now: int) -> list[Event]:
-    """Examine the new panes of each series, in order of time."""
-    behind = [one for one in series if isinstance(one, PaneSeries) and one.is_due(mature_until)]
+def _look(rules: Sequence[Rule], panes: ReadPanes, mature_until: int, now: int) -> list[Event]:
+    """Examine the panes that are new to each rule, in order of time."""
+    behind = [one for one in rules if isinstance(one, MetricRule) and one.is_due(mature_until)]
     if not behind:
         return []
     known = [one.until for one in behind if one.until is not None]

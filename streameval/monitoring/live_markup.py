@@ -15,7 +15,7 @@ from streameval.accumulators.panes import Pane
 from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
-from streameval.monitoring.series import AlertState
+from streameval.monitoring.rules import AlertState
 from streameval.render.blocks import PanePoint, numbers_of
 from streameval.render.markup import (
     DASH,

@@ -32,7 +32,7 @@ from streameval.monitoring.live_markup import (
     time_text,
 )
 from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
-from streameval.monitoring.series import AlertState
+from streameval.monitoring.rules import AlertState
 from streameval.monitoring.status import (
     BAD,
     SliceRows,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Self
 
@@ -25,7 +25,7 @@ from streameval.inputs.durations import read_duration
 from streameval.metrics.evidence import TILTS, Detector, Limit
 from streameval.metrics.table import Reading
 from streameval.monitoring.rule_text import Length, RuleText, Selector
-from streameval.monitoring.series import AlertState, Event, Phase, Rule, Series
+from streameval.monitoring.rules import AlertState, Event, Phase, Rule
 from streameval.monitoring.status import SliceRows, Weights
 from streameval.results.evidence import read_pane
 from streameval.results.names import Inequality, MetricName, parse_metric
@@ -48,155 +48,6 @@ UNDEFINED = Reading(math.nan)
 
 _NEAR = math.log(10.0)
 _MIN_PANES = 3
-
-
-@attrs.frozen
-class MetricRule(Rule):
-    """A condition on the value of a metric.
-
-    ``METRIC < NUMBER`` is decided by the e-detector of `evidence`. With any of the clauses
-    ``over 1h``, ``for 3 panes`` (or ``for 15m``) and ``n >= 500`` the value is compared with the
-    number. ``{country=DE}`` behind the metric restricts a rule to a slice, ``{all}`` to all rows.
-    ``coverage`` is the share of rows with a label.
-
-    Parameters
-    ----------
-    claim : Inequality
-    selector : Selector, optional
-        None means all rows together, and each named slice.
-    over : int or str, optional
-        The width of the window whose value counts; by default a pane.
-    lasting : int or str, optional
-        How long the condition must hold.
-    min_n : int, optional
-        The min number of examples in a pane or window.
-    """
-
-    looks_at_panes = True
-
-    claim: Inequality
-    selector: Selector | None = None
-    over: Length | None = None
-    lasting: Length | None = None
-    min_n: int | None = None
-
-    @classmethod
-    def read(cls, text: RuleText) -> Self:
-        """Read the metric, its slice, the sign and the number, and the clauses."""
-        metric = text.metric()
-        selector = text.selector() if text.take("{") else None
-        claim = Inequality(metric, text.sign(), text.number())
-        clauses = text.clauses()
-        made = cls(claim, selector, clauses.get("over"), clauses.get("for"), clauses.get("n"))
-        if made.is_coverage and made.over is not None:
-            text.at = 0
-            text.fail("coverage of a pane, without over")
-        return made
-
-    @property
-    def text(self) -> str:
-        """The rule in its canonical form, which identifies it."""
-        claim = self.claim
-        selector = "" if self.selector is None else str(self.selector)
-        text = f"{claim.metric}{selector} {claim.sign} {claim.number!r}".removesuffix(".0")
-        text += "" if self.over is None else f" over {_length_text(self.over)}"
-        text += "" if self.lasting is None else f" for {_length_text(self.lasting)}"
-        return text + ("" if self.min_n is None else f", n >= {self.min_n}")
-
-    @property
-    def metric(self) -> MetricName:
-        """The metric."""
-        return self.claim.metric
-
-    @property
-    def result_metric(self) -> MetricName | None:
-        """The metric, if it is not the coverage."""
-        return None if self.is_coverage else self.metric
-
-    @property
-    def number(self) -> float:
-        """The limit."""
-        return self.claim.number
-
-    @property
-    def is_evidence(self) -> bool:
-        """Whether the e-detector decides: of a metric without any clause."""
-        clauses = (self.over, self.lasting, self.min_n)
-        return not self.is_coverage and all(clause is None for clause in clauses)
-
-    @property
-    def is_coverage(self) -> bool:
-        """Whether it is about the share of rows with a label."""
-        return self.claim.metric == _COVERAGE
-
-    @property
-    def limit(self) -> Limit:
-        """What the metric keeps while there is no alarm."""
-        return Limit(self.number, is_floor=self.claim.sign[0] == "<")
-
-    def slices(self, config: WindowedConfig) -> Sequence[Any]:
-        """List the slices that it names; without any, all rows and each named slice."""
-        inner, selector = config.accumulator, self.selector
-        if selector is not None and not selector.pairs:
-            return [...]
-        if inner.cls is not Sliced:
-            if selector is None:
-                return [...]
-            raise InvalidInputError(
-                f"{self.text!r} names a slice, but panes are not a Sliced; --by makes one"
-            )
-        options = inner.options
-        if selector is None:
-            return [..., *options.values]
-        for column, _, _ in selector.pairs:
-            if column not in options.column:
-                raise InvalidInputError(
-                    f"{self.text!r}: no slices by {column!r}: {nearest(column, options.column)}"
-                )
-        found = [value for value in options.values if selector.chooses(options.items(value))]
-        if not found:
-            known = [f"{{{name}}}" for name in slice_names(options, options.values)]
-            hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
-            raise InvalidInputError(
-                f"{self.text!r}: no named slice {selector}: {hint} in `values` of the `Sliced`."
-            )
-        return [min(found, key=_n_texts)]  # quotes tell text from a number
-
-    def check(self, result: Any) -> None:
-        """Refuse an unknown metric, and one without evidence."""
-        metric = self.result_metric
-        if metric is None:
-            return
-        if not isinstance(result, Result):
-            got = type(result).__name__
-            raise InvalidInputError(
-                f"{self.text!r} needs a result with a table of metrics, got a {got}"
-            )
-        try:
-            result.check(metric)
-        except InvalidInputError as error:
-            raise error.within(repr(self.text)) from None
-        if not self.is_evidence:
-            return
-        try:
-            statistic = result.statistic(metric)
-        except InvalidInputError as error:
-            remedy = f"A comparison of the value takes any metric: '{self.text} for 3 panes'."
-            raise InvalidInputError(f"{self.text!r}: {error} {remedy}") from None
-        try:
-            statistic.checked(self.limit)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{self.text!r}: the limit {error.reason}") from None
-
-    def series(self, value: Any, config: WindowedConfig) -> PaneSeries:
-        """Make its series, by what decides."""
-        return (Detection if self.is_evidence else ComparedSeries)(self, value, config)
-
-
-def _length_text(length: Length) -> str:
-    if isinstance(length, str):
-        return length
-    return "1 pane" if length == 1 else f"{length} panes"
 
 
 @attrs.frozen
@@ -294,14 +145,117 @@ class ReadPanes:
         return self._parts[span.end]
 
 
-class PaneSeries(Series, ABC):
-    """A series that looks at every mature pane once."""
+@attrs.define(slots=False)
+class MetricRule(Rule):
+    """A condition on the value of a metric in mature panes, each of which is looked at once.
 
-    rule: MetricRule
+    ``METRIC < NUMBER`` is decided by the e-detector of `evidence`. With any of the clauses
+    ``over 1h``, ``for 3 panes`` (or ``for 15m``) and ``n >= 500`` the value is compared with the
+    number. ``{country=DE}`` behind the metric restricts a rule to a slice, ``{all}`` to all rows.
+    ``coverage`` is the share of rows with a label.
+
+    Parameters
+    ----------
+    claim : Inequality
+    selector : Selector, optional
+        None means all rows together, and each named slice.
+    """
+
+    claim: Inequality
+    selector: Selector | None = None
+
+    @classmethod
+    def read(cls, text: RuleText) -> MetricRule:
+        """Read the metric, its slice, the sign and the number, and the clauses."""
+        metric = text.metric()
+        selector = text.selector() if text.take("{") else None
+        claim = Inequality(metric, text.sign(), text.number())
+        clauses = text.clauses()
+        if not clauses and metric != _COVERAGE:
+            return EvidenceRule(claim, selector)
+        if "over" in clauses and metric == _COVERAGE:
+            text.at = 0
+            text.fail("coverage of a pane, without over")
+        lengths = clauses.get("over"), clauses.get("for")
+        return ValueRule(claim, selector, *lengths, clauses.get("n"))
+
+    @property
+    def text(self) -> str:
+        """The rule in its canonical form, which identifies it."""
+        claim = self.claim
+        selector = "" if self.selector is None else str(self.selector)
+        return f"{claim.metric}{selector} {claim.sign} {claim.number!r}".removesuffix(".0")
+
+    @property
+    def metric(self) -> MetricName:
+        """The metric."""
+        return self.claim.metric
+
+    @property
+    def result_metric(self) -> MetricName | None:
+        """The metric, if it is not the coverage."""
+        return None if self.metric == _COVERAGE else self.metric
+
+    @property
+    def number(self) -> float:
+        """The limit."""
+        return self.claim.number
+
+    @property
+    def limit(self) -> Limit:
+        """What the metric keeps while there is no alarm."""
+        return Limit(self.number, is_floor=self.claim.sign[0] == "<")
+
+    def slices(self, config: WindowedConfig) -> Sequence[Any]:
+        """List the slices that it names; without any, all rows and each named slice."""
+        inner, selector = config.accumulator, self.selector
+        if selector is not None and not selector.pairs:
+            return [...]
+        if inner.cls is not Sliced:
+            if selector is None:
+                return [...]
+            raise InvalidInputError(
+                f"{self.text!r} names a slice, but panes are not a Sliced; --by makes one"
+            )
+        options = inner.options
+        if selector is None:
+            return [..., *options.values]
+        for column, _, _ in selector.pairs:
+            if column not in options.column:
+                raise InvalidInputError(
+                    f"{self.text!r}: no slices by {column!r}: {nearest(column, options.column)}"
+                )
+        found = [value for value in options.values if selector.chooses(options.items(value))]
+        if not found:
+            known = [f"{{{name}}}" for name in slice_names(options, options.values)]
+            hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
+            raise InvalidInputError(
+                f"{self.text!r}: no named slice {selector}: {hint} in `values` of the `Sliced`."
+            )
+        return [min(found, key=_n_texts)]  # quotes tell text from a number
+
+    def check(self, result: Any) -> None:
+        """Refuse an unknown metric."""
+        metric = self.result_metric
+        if metric is None:
+            return
+        if not isinstance(result, Result):
+            got = type(result).__name__
+            raise InvalidInputError(
+                f"{self.text!r} needs a result with a table of metrics, got a {got}"
+            )
+        try:
+            result.check(metric)
+        except InvalidInputError as error:
+            raise error.within(repr(self.text)) from None
 
     @abstractmethod
     def look(self, span: Pane, panes: ReadPanes, now: int) -> Event | None:
         """Look at the next pane."""
+
+    def calm(self, since: int) -> None:
+        """Return from pending to inactive; keep any other state."""
+        self.turn("inactive" if self.state == "pending" else self.state, since)
 
     def found(self, state: Phase, value: _Value, now: int, end: int) -> Event:
         """Make the event of a value."""
@@ -321,23 +275,50 @@ class PaneSeries(Series, ABC):
         )
 
 
-class ComparedSeries(PaneSeries):
-    """A comparison of values, which has to hold for some panes."""
+@attrs.define(slots=False)
+class ValueRule(MetricRule):
+    """A comparison of the value, which has to hold for some panes.
+
+    Parameters
+    ----------
+    over : int or str, optional
+        The width of the window whose value counts; by default a pane.
+    lasting : int or str, optional
+        How long the condition must hold.
+    min_n : int, optional
+        The min number of examples in a pane or window.
+    """
 
     OWN = ("run",)
 
-    def __init__(self, rule: MetricRule, value: Any, config: WindowedConfig) -> None:
-        super().__init__(rule, value, config)
-        self.run = 0
-        self.needed = _panes_of(rule, rule.lasting, config) or 1
-        self.width = (_panes_of(rule, rule.over, config) or 0) * config.width
+    over: Length | None = None
+    lasting: Length | None = None
+    min_n: int | None = None
+    run: int = attrs.field(init=False, eq=False, default=0)
+    needed: int = attrs.field(init=False, eq=False, default=1)
+    width: int = attrs.field(init=False, eq=False, default=0)
+
+    @property
+    def text(self) -> str:
+        """The rule in its canonical form, which identifies it."""
+        text = super().text
+        text += "" if self.over is None else f" over {_length_text(self.over)}"
+        text += "" if self.lasting is None else f" for {_length_text(self.lasting)}"
+        return text + ("" if self.min_n is None else f", n >= {self.min_n}")
+
+    def follow(self, value: Any, config: WindowedConfig, about: dict[str, Any]) -> Self:
+        """Return a copy that begins with the state of a slice."""
+        made = super().follow(value, config, about)
+        made.needed = made._panes_of(self.lasting) or 1
+        made.width = (made._panes_of(self.over) or 0) * config.width
+        return made
 
     def look(self, span: Pane, panes: ReadPanes, now: int) -> Event | None:
         """Compare; a pane without a value changes nothing."""
         value = self._read(span, panes)
-        if value.is_empty or value.n < (self.rule.min_n or 0):
+        if value.is_empty or value.n < (self.min_n or 0):
             return None
-        if not self.rule.claim.holds_certainly(value.reading):
+        if not self.claim.holds_certainly(value.reading):
             self.run = 0
             if self.state == "firing":
                 return self.found("resolved", value, now, span.end)
@@ -352,15 +333,31 @@ class ComparedSeries(PaneSeries):
         return None
 
     def _read(self, span: Pane, panes: ReadPanes) -> _Value:
-        if self.rule.is_coverage:
+        if self.result_metric is None:
             return panes.coverage(span, self.value)
         if not self.width:
-            return _read(panes.result(span, self.value), self.rule, span.start, span.end)
+            return _read(panes.result(span, self.value), self.metric, span.start, span.end)
         result, start = panes.window(span, self.width, self.value)
-        return _read(result, self.rule, start, span.end)
+        return _read(result, self.metric, start, span.end)
+
+    def _panes_of(self, length: Length | None) -> int | None:
+        """Return a length as a number of panes."""
+        if length is None or isinstance(length, int):
+            return length
+        if self.config.is_step:
+            raise InvalidInputError(
+                f"{self.text!r}: must be in panes, because a pane is a number of steps"
+            )
+        size = read_duration(length, name="rule")
+        if size % self.config.width:
+            raise InvalidInputError(
+                f"{self.text!r}: {length} must be a multiple of the pane, {self.config.pane}"
+            )
+        return int(size // self.config.width)
 
 
-class Detection(PaneSeries):
+@attrs.define(slots=False)
+class EvidenceRule(MetricRule):
     """The e-detector, which begins again after every alarm.
 
     While an alert fires, the detector goes on. The alert is resolved once as many panes as its
@@ -373,18 +370,29 @@ class Detection(PaneSeries):
     """
 
     OWN = ("sums", "seen", "crossed", "rests_on")
-    RARE = (*Series.RARE, "looks")
+    RARE = (*Rule.RARE, "looks")
 
-    log_threshold: float
+    detector: Detector = attrs.field(init=False, eq=False, factory=Detector.zero)
+    log_threshold: float = attrs.field(init=False, eq=False, default=math.inf)
     """Where an alarm is raised, by the number of detectors that share a promise."""
+    seen: int | None = attrs.field(init=False, eq=False, default=None)
+    crossed: int = attrs.field(init=False, eq=False, default=0)
+    rests_on: int = attrs.field(init=False, eq=False, default=0)
+    looks: list[list[int]] = attrs.field(init=False, eq=False, factory=list)
+    """How many panes each look took, and percent of an alarm."""
 
-    def __init__(self, rule: MetricRule, value: Any, config: WindowedConfig) -> None:
-        super().__init__(rule, value, config)
-        self.detector = Detector.zero()
-        self.seen: int | None = None
-        self.crossed = 0
-        self.rests_on = 0
-        self.looks: list[list[int]] = []  # how many panes each took, and percent of an alarm
+    def check(self, result: Any) -> None:
+        """Refuse a metric without evidence, too."""
+        super().check(result)
+        try:
+            statistic = result.statistic(self.metric)
+        except InvalidInputError as error:
+            remedy = f"A comparison of the value takes any metric: '{self.text} for 3 panes'."
+            raise InvalidInputError(f"{self.text!r}: {error} {remedy}") from None
+        try:
+            statistic.checked(self.limit)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{self.text!r}: the limit {error.reason}") from None
 
     @property
     def history(self) -> tuple[tuple[Any, float], ...]:
@@ -411,10 +419,10 @@ class Detection(PaneSeries):
 
     def look(self, span: Pane, panes: ReadPanes, now: int) -> Event | None:
         """Go on by a pane, and decide."""
-        _, statistic = read_pane(panes.result(span, self.value), self.rule.metric)
+        _, statistic = read_pane(panes.result(span, self.value), self.metric)
         before = span.start if self.seen is None else self.seen
         n_empty = (span.start - before) // self.config.width
-        self.detector = self.detector.after(statistic, self.rule.limit, n_empty)
+        self.detector = self.detector.after(statistic, self.limit, n_empty)
         self.seen = span.end
         log_evidence = self.detector.log_evidence
         look = [(span.end - before) // self.config.width, self._percent(log_evidence)]
@@ -453,14 +461,14 @@ class Detection(PaneSeries):
         if span.end - self.crossed < self.rests_on * self.config.width:
             return None
         value = self._recent(span, panes, self.rests_on)
-        if value.is_empty or self.rule.claim.holds_certainly(value.reading):
+        if value.is_empty or self.claim.holds_certainly(value.reading):
             return None
         return self.found("resolved", value, now, span.end)
 
     def _basis(self, span: Pane, panes: ReadPanes, n_panes: int) -> _Value:
         """Read the panes that an alarm rests on, whose value is beyond the limit."""
         value = self._recent(span, panes, n_panes)
-        while not self.rule.limit.is_broken(value.reading.value) and n_panes > 1:
+        while not self.limit.is_broken(value.reading.value) and n_panes > 1:
             n_panes -= 1
             value = self._recent(span, panes, n_panes)
         return value
@@ -469,28 +477,17 @@ class Detection(PaneSeries):
         """Read the last panes."""
         first = min(span.end - n_panes * self.config.width, span.start)
         result, start = panes.over(first, span.end, self.value)
-        return _read(result, self.rule, start, span.end)
+        return _read(result, self.metric, start, span.end)
 
 
-def _panes_of(rule: MetricRule, length: int | str | None, config: WindowedConfig) -> int | None:
-    """Return a length as a number of panes."""
-    if length is None or isinstance(length, int):
+def _length_text(length: Length) -> str:
+    if isinstance(length, str):
         return length
-    if config.is_step:
-        raise InvalidInputError(
-            f"{rule.text!r}: must be in panes, because a pane is a number of steps"
-        )
-    size = read_duration(length, name="rule")
-    if size % config.width:
-        raise InvalidInputError(
-            f"{rule.text!r}: {length} must be a multiple of the pane, {config.pane}"
-        )
-    return size // config.width
+    return "1 pane" if length == 1 else f"{length} panes"
 
 
-def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Value:
+def _read(result: Result | None, metric: MetricName, start: int, end: int) -> _Value:
     """Read the value of a metric: nan where it is undefined."""
-    metric = rule.metric
     if result is None or not _is_defined(result, metric):
         return _Value(UNDEFINED, lambda: UNDEFINED, 0, start, end)
     asked = result.asked(metric)

@@ -25,7 +25,7 @@ from streameval.monitoring.intake import Intake, as_source
 from streameval.monitoring.options import checked_path
 from streameval.monitoring.pipeline import Output, Pipeline, Stage, Stopping, Waiting
 from streameval.monitoring.quarantine import Quarantine
-from streameval.monitoring.series import end_of_end, event_of_end
+from streameval.monitoring.rules import end_of_end, event_of_end
 from streameval.monitoring.settings import Settings
 from streameval.monitoring.sources import FileSource, Source
 from streameval.monitoring.status import (

@@ -34,6 +34,7 @@ from streameval.monitoring.closing import Closing
 from streameval.monitoring.intake import Reader, row_to_json
 from streameval.monitoring.planning import ID, Ids, rows_together, split
 from streameval.monitoring.quarantine import LabelRows, Quarantine
+from streameval.monitoring.rules import SourceRule
 from streameval.monitoring.screening import Screening
 from streameval.monitoring.status import Closed, Status, Step
 from streameval.runs.counting import bad_rows
@@ -162,7 +163,7 @@ class Waiting(Stage):
         return Step(events=events, is_waiting=self._intake.is_waiting, notes=notes)
 
     def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
-        rules = [alert for alert in settings.alerts if not alert.rule.looks_at_panes]
+        rules = [alert for alert in settings.alerts if isinstance(alert.rule, SourceRule)]
         return Alerts.restore(rules, self._empty, stored)
 
     def status(self) -> Status:

@@ -19,7 +19,7 @@ from streameval.inputs.durations import read_duration
 from streameval.monitoring.alerts import AlertRule, key_of, parse_rule, read_table, text, texts
 from streameval.monitoring.receivers import Receiver, Webhook, receiver_of
 from streameval.monitoring.rule_text import Selector, parse_selector, slice_text
-from streameval.monitoring.series import ENDED
+from streameval.monitoring.rules import ENDED
 from streameval.render.text import shorten
 
 _COLOURS = {"firing": "attention", "resolved": "good"}

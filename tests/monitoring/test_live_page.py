@@ -31,7 +31,7 @@ from streameval.monitoring.live_markup import Card, View, document, fragment
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.metric_rules import read_defined
-from streameval.monitoring.series import AlertState
+from streameval.monitoring.rules import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
 from streameval.render.blocks import numbers_of

@@ -21,7 +21,7 @@ from chromium import (
 
 import streameval as se
 from streameval.monitoring.live_page import LivePage
-from streameval.monitoring.series import AlertState
+from streameval.monitoring.rules import AlertState
 from streameval.monitoring.server import Server
 from streameval.monitoring.status import Snapshot, Status
 

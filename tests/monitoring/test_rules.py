@@ -13,9 +13,9 @@ from offenders import each
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Limit
 from streameval.monitoring.alerts import parse_rule
-from streameval.monitoring.metric_rules import MetricRule
+from streameval.monitoring.metric_rules import EvidenceRule, MetricRule, ValueRule
 from streameval.monitoring.rule_text import Selector
-from streameval.monitoring.series import ShareRule, SilenceRule
+from streameval.monitoring.rules import ShareRule, SilenceRule
 from streameval.results.names import Inequality, MetricName
 
 
@@ -26,37 +26,39 @@ def claim(metric: str, sign: str, number: float, of: str | None = None) -> Inequ
 @each(
     ("text", "rule"),
     [
-        ("recall[1] < 0.8", MetricRule(claim("recall", "<", 0.8, "1"))),
-        ("rmse>=1e3", MetricRule(claim("rmse", ">=", 1000.0))),
-        ("recall_at(0.5) <= .25", MetricRule(claim("recall_at(0.5)", "<=", 0.25))),
-        ("my model/ndcg@10 < 0", MetricRule(claim("my model/ndcg@10", "<", 0.0))),
-        ("recall[a<b] > -1", MetricRule(claim("recall", ">", -1.0, "a<b"))),
+        ("recall[1] < 0.8", EvidenceRule(claim("recall", "<", 0.8, "1"))),
+        ("rmse>=1e3", EvidenceRule(claim("rmse", ">=", 1000.0))),
+        ("recall_at(0.5) <= .25", EvidenceRule(claim("recall_at(0.5)", "<=", 0.25))),
+        ("my model/ndcg@10 < 0", EvidenceRule(claim("my model/ndcg@10", "<", 0.0))),
+        ("recall[a<b] > -1", EvidenceRule(claim("recall", ">", -1.0, "a<b"))),
         (
             "accuracy < 0.9 for 3 panes, n >= 500",
-            MetricRule(claim("accuracy", "<", 0.9), lasting=3, min_n=500),
+            ValueRule(claim("accuracy", "<", 0.9), lasting=3, min_n=500),
         ),
         (
             " accuracy<0.9,n>=5,over 90m , for 1 pane ",
-            MetricRule(claim("accuracy", "<", 0.9), over="90m", lasting=1, min_n=5),
+            ValueRule(claim("accuracy", "<", 0.9), over="90m", lasting=1, min_n=5),
         ),
-        ("accuracy < 1 for 1h30m", MetricRule(claim("accuracy", "<", 1.0), lasting="90m")),
-        ("accuracy < 1 over 2 panes", MetricRule(claim("accuracy", "<", 1.0), over=2)),
+        ("accuracy < 1 for 1h30m", ValueRule(claim("accuracy", "<", 1.0), lasting="90m")),
+        ("accuracy < 1 over 2 panes", ValueRule(claim("accuracy", "<", 1.0), over=2)),
         (
             "accuracy{all} < 1",
-            MetricRule(claim("accuracy", "<", 1.0), Selector(())),
+            EvidenceRule(claim("accuracy", "<", 1.0), Selector(())),
         ),
         (
             "recall[b]c]{ country = DE , path='a/\\'b{' } < 1",
-            MetricRule(
+            EvidenceRule(
                 claim("recall", "<", 1.0, "b]c"),
                 Selector((("country", "DE", False), ("path", "a/'b{", True))),
             ),
         ),
         (
             'accuracy{"my column"=New York} < 1',
-            MetricRule(claim("accuracy", "<", 1.0), Selector((("my column", "New York", False),))),
+            EvidenceRule(
+                claim("accuracy", "<", 1.0), Selector((("my column", "New York", False),))
+            ),
         ),
-        ("coverage < 0.5 for 3 panes", MetricRule(claim("coverage", "<", 0.5), lasting=3)),
+        ("coverage < 0.5 for 3 panes", ValueRule(claim("coverage", "<", 0.5), lasting=3)),
         ("no data for 10m", SilenceRule(of_labels=False, duration=600_000_000)),
         (" labels  stalled for 1h ", SilenceRule(of_labels=True, duration=3_600_000_000)),
         ("late  labels>1%", ShareRule("late labels", 0.01)),
@@ -136,9 +138,9 @@ def test_rule_must_be_text() -> None:
 
 
 def test_evidence_decides_a_rule_without_clauses() -> None:
-    assert parse_rule("recall < 0.8").is_evidence  # type: ignore[union-attr]
+    assert isinstance(parse_rule("recall < 0.8"), EvidenceRule)
     for text in ("recall < 1 for 1 pane", "recall < 1 over 1h", "recall < 1, n >= 0", "coverage<1"):
-        assert not parse_rule(text).is_evidence  # type: ignore[union-attr]
+        assert isinstance(parse_rule(text), ValueRule)
 
 
 @each(("sign", "is_floor"), [("<", True), ("<=", True), (">", False)])
@@ -187,11 +189,17 @@ def test_canonical_form_is_read_as_the_same_rule(
     pairs: dict[str, tuple[str, bool]], number: float, over: Any, min_n: int | None
 ) -> None:
     selector = Selector(tuple((column, *value) for column, value in pairs.items()))
-    rule = MetricRule(claim("recall", "<", number, "a b"), selector, over, None, min_n)
+    named = claim("recall", "<", number, "a b")
+    is_compared = over is not None or min_n is not None
+    rule: MetricRule = EvidenceRule(named, selector)
+    if is_compared:
+        rule = ValueRule(named, selector, over, None, min_n)
     again = parse_rule(rule.text)
-    assert isinstance(again, MetricRule)
+    assert isinstance(again, type(rule))
     assert again.text == rule.text
-    assert (again.claim, again.over, again.min_n) == (rule.claim, over, min_n)
+    assert again.claim == rule.claim
+    if isinstance(again, ValueRule):
+        assert (again.over, again.min_n) == (over, min_n)
     assert again.selector is not None
     assert [pair[:2] for pair in again.selector.pairs] == [pair[:2] for pair in selector.pairs]
 

@@ -1,7 +1,8 @@
-"""What a rule is, and its state for one slice; rules about what arrives, such as silence."""
+"""What a rule is, with its state for one slice; rules about what arrives, such as silence."""
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -12,20 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 import attrs
 import numpy as np
 
-from streameval.configs.windowed import WindowedConfig
 from streameval.errors import require
 from streameval.inputs.durations import duration_text
-from streameval.monitoring.rule_text import RuleText
 from streameval.monitoring.status import Recent
-from streameval.results.names import MetricName
 
 if TYPE_CHECKING:
     from streameval.configs.windowed import WindowedConfig
     from streameval.monitoring.rule_text import RuleText
     from streameval.monitoring.status import Status
+    from streameval.results.names import MetricName
 
 Phase = Literal["inactive", "pending", "firing", "resolved"]
-StoredSeries = dict[str, Any]
+StoredState = dict[str, Any]
 
 _STORED = ("state", "since", "alert", "until")
 
@@ -154,16 +153,52 @@ class AlertState:
     about: dict[str, Any] = attrs.field(factory=dict)
 
 
+@attrs.define(slots=False)
 class Rule(ABC):
-    """A condition that fires an alert while it holds.
+    """A condition that fires an alert while it holds; `follow` begins its state for a slice.
 
     Attributes
     ----------
-    looks_at_panes : bool
-        Whether it is about panes that have been counted, and so begins once there are some.
+    value : value of the column, or tuple of them
+        The slice that it is followed for; `...` stands for all rows.
+    config : WindowedConfig
+        That of the panes.
+    about : dict
+        What events say besides the rule.
+    subject : dict
+        What events and states say of the rule and the slice.
+    key : str
+        What identifies both in a checkpoint.
+    state : str
+    since : int or None
+        When the state began.
+    alert : str or None
+        The id of the event with which it began to fire.
+    until : int or None
+        The end of the last pane examined.
+    told : dict
+        What events said when the alert began: its end says the same, so that it is told to the same
+        receivers.
+    added : int
+        The commit after which the rule was added, 0 if it was there from the beginning.
     """
 
-    looks_at_panes: ClassVar[bool] = False
+    OWN: ClassVar[tuple[str, ...]] = ()
+    """The further attributes that are stored."""
+    RARE: ClassVar[tuple[str, ...]] = ("told", "added")
+    """Those that are only stored if they say something."""
+
+    value: Any = attrs.field(init=False, eq=False, default=...)
+    config: Any = attrs.field(init=False, eq=False, default=None)
+    about: dict[str, Any] = attrs.field(init=False, eq=False, factory=dict)
+    subject: dict[str, Any] = attrs.field(init=False, eq=False, factory=dict)
+    key: str = attrs.field(init=False, eq=False, default="")
+    state: Phase = attrs.field(init=False, eq=False, default="inactive")
+    since: int | None = attrs.field(init=False, eq=False, default=None)
+    alert: str | None = attrs.field(init=False, eq=False, default=None)
+    until: int | None = attrs.field(init=False, eq=False, default=None)
+    told: dict[str, Any] = attrs.field(init=False, eq=False, factory=dict)
+    added: int = attrs.field(init=False, eq=False, default=0)
 
     @classmethod
     @abstractmethod
@@ -174,10 +209,6 @@ class Rule(ABC):
     @abstractmethod
     def text(self) -> str:
         """The rule in its canonical form, which identifies it."""
-
-    @abstractmethod
-    def series(self, value: Any, config: WindowedConfig) -> Series:
-        """Make its series for a slice."""
 
     @property
     def needs_labels(self) -> bool:
@@ -206,65 +237,21 @@ class Rule(ABC):
     def check(self, result: Any) -> None:  # noqa: B027 - most read no result
         """Refuse what results do not have."""
 
-
-class Series:
-    """A rule about one slice, and its state.
-
-    Attributes
-    ----------
-    state : str
-    since : int or None
-        When the state began.
-    alert : str or None
-        The id of the event with which it began to fire.
-    until : int or None
-        The end of the last pane examined.
-    about : dict
-        What events say besides the rule.
-    told : dict
-        What they said when the alert began: its end says the same, so that it is told to the same
-        receivers.
-    added : int
-        The commit after which the rule was added, 0 if it was there from the beginning.
-    """
-
-    OWN: ClassVar[tuple[str, ...]] = ()
-    """The further attributes that are stored."""
-    RARE: ClassVar[tuple[str, ...]] = ("told", "added")
-    """Those that are only stored if they say something."""
-
-    def __init__(self, rule: Rule, value: Any, config: WindowedConfig) -> None:
-        self.rule = rule
-        self.text = rule.text
-        self.metric = None if rule.metric is None else str(rule.metric)
-        self.value = value
-        self.config = config
-        self.state: Phase = "inactive"
-        self.since: int | None = None
-        self.alert: str | None = None
-        self.until: int | None = None
-        self.about: dict[str, Any] = {}
-        self.told: dict[str, Any] = {}
-        self.added = 0
-
-    @property
-    def key(self) -> str:
-        """What identifies it in a checkpoint."""
-        return _text([self.text, self.slice])
-
-    @property
-    def slice(self) -> dict[str, Any] | None:
-        """The value of each column; None for all rows."""
-        if self.value is ...:
-            return None
-        items: dict[str, Any] = self.config.accumulator.options.items(self.value)
-        return items
+    def follow(self, value: Any, config: WindowedConfig, about: dict[str, Any]) -> Self:
+        """Return a copy that begins with the state of a slice."""
+        made = copy.copy(self)
+        made.value, made.config, made.about = value, config, about
+        metric = None if self.metric is None else str(self.metric)
+        of = None if value is ... else config.accumulator.options.items(value)
+        made.subject = {"rule": self.text, "metric": metric, "slice": of, "limit": self.number}
+        made.key = _text([self.text, of])
+        return made
 
     def is_due(self, mature_until: int | None) -> bool:
-        """Tell whether the series may have something new to evaluate."""
+        """Tell whether there may be something new to evaluate: by default, panes."""
         return mature_until is not None and (self.until is None or self.until < mature_until)
 
-    def stored(self) -> StoredSeries:
+    def stored(self) -> StoredState:
         """Return the state that `restore` reads."""
         rare = [name for name in self.RARE if getattr(self, name)]
         return {name: getattr(self, name) for name in (*_STORED, *self.OWN, *rare)}
@@ -281,40 +268,30 @@ class Series:
         if state != self.state:
             self.state, self.since = state, since
 
-    def calm(self, since: int) -> None:
-        """Return from pending to inactive; keep any other state."""
-        self.turn("inactive" if self.state == "pending" else self.state, since)
-
     def event(self, state: Phase, anchor: int, now: int, **known: Any) -> Event:
         """Start to fire, or resolve the alert, and return the event."""
         added = [self.added] if self.added else []
-        number = _digest([self.text, self.slice, anchor, state, *added])
+        number = _digest([self.subject["rule"], self.subject["slice"], anchor, state, *added])
         if state == "firing":
             self.alert, self.told = number, self.about
         return Event(
             id=number,
             alert=self.alert or number,
-            rule=self.text,
             state=state,
-            slice=self.slice,
-            metric=self.metric,
-            limit=self.rule.number,
             at=time_text(now),
             about=self.told,
+            **self.subject,
             **known,
         )
 
     def shown(self) -> AlertState:
         """Return the state as others see it."""
         return AlertState(
-            rule=self.text,
-            metric=self.metric,
-            slice=self.slice,
             state=self.state,
             since=self.time(self.since),
             alert=self.alert if self.state in ("firing", "resolved") else None,
-            limit=self.rule.number,
             about=self.about,
+            **self.subject,
         )
 
     def time(self, time: int | None) -> str | int | None:
@@ -349,7 +326,7 @@ def end_of_end(event: Mapping[str, Any], now: int) -> dict[str, Any]:
     return {**event, "id": number, "state": "resolved", "at": time_text(now)}
 
 
-def end_of_removed(key: str, stored: StoredSeries, now: int) -> Event:
+def end_of_removed(key: str, stored: StoredState, now: int) -> Event:
     """Resolve an alert whose rule was removed."""
     rule, of_slice = json.loads(key)
     return Event(
@@ -380,8 +357,9 @@ _MIN_ROWS, _ROWS = 100, 1000
 """The fewest rows or labels whose share is looked at, and how many of the last make a share."""
 
 
-class SourceSeries(Series, ABC):
-    """A series that looks at the status of the monitor and the clock at each step."""
+@attrs.define(slots=False)
+class SourceRule(Rule):
+    """A rule about the status of the monitor and the clock, evaluated at each step."""
 
     @abstractmethod
     def listen(self, status: Status, now: int) -> Event | None:
@@ -403,9 +381,11 @@ class SourceSeries(Series, ABC):
         return None if time is None else time_text(time)
 
 
-@attrs.frozen
-class SilenceRule(Rule):
+@attrs.define(slots=False)
+class SilenceRule(SourceRule):
     """An alarm while nothing new arrives: ``no data for 10m``, ``labels stalled for 30m``.
+
+    Its state is a count, and since when it has not grown.
 
     Parameters
     ----------
@@ -415,8 +395,12 @@ class SilenceRule(Rule):
         For how long by the clock, in microseconds.
     """
 
+    OWN = ("count", "grown")
+
     of_labels: bool
     duration: int
+    count: int | float = attrs.field(init=False, eq=False, default=-1)
+    grown: int | None = attrs.field(init=False, eq=False, default=None)
 
     @classmethod
     def read(cls, text: RuleText) -> Self | None:
@@ -435,41 +419,24 @@ class SilenceRule(Rule):
         what = "labels stalled" if self.of_labels else "no data"
         return f"{what} for {duration_text(self.duration)}"
 
-    def series(self, value: Any, config: WindowedConfig) -> Silence:
-        """Make its series."""
-        return Silence(self, value, config)
-
-
-class Silence(SourceSeries):
-    """A count that must go on growing, by the clock."""
-
-    rule: SilenceRule
-    OWN = ("count", "grown")
-
-    def __init__(self, rule: SilenceRule, value: Any, config: WindowedConfig) -> None:
-        super().__init__(rule, value, config)
-        self.count: int | float = -1
-        self.grown: int | None = None
-
     def listen(self, status: Status, now: int) -> Event | None:
         """Compare the count with the previous one."""
-        of_labels = self.rule.of_labels
-        count = status.n_labelled if of_labels else status.n_rows
-        is_idle = of_labels and not status.n_pending
+        count = status.n_labelled if self.of_labels else status.n_rows
+        is_idle = self.of_labels and not status.n_pending
         since = self.grown
         has_grown, self.count = count > self.count, count
         if has_grown or since is None or is_idle:
             self.grown = None if is_idle else now
             state: Phase = "resolved"
-        elif now - since >= self.rule.duration:
+        elif now - since >= self.duration:
             state = "firing"
         else:
             return None
         return None if since is None else self.turned(state, since, now, start=time_text(since))
 
 
-@attrs.frozen
-class ShareRule(Rule):
+@attrs.define(slots=False)
+class ShareRule(SourceRule):
     """An alarm while more than a share of the newest rows, or labels, cannot be used.
 
     ``bad rows > 1%`` is about rows that cannot be counted, ``late labels > 1%`` about labels that
@@ -483,8 +450,11 @@ class ShareRule(Rule):
         In [0, 1).
     """
 
+    OWN = ("marks",)
+
     of: str
     share: float
+    marks: list[Any] = attrs.field(init=False, eq=False, factory=lambda: [[0, 0]])
 
     @classmethod
     def read(cls, text: RuleText) -> Self | None:
@@ -507,21 +477,6 @@ class ShareRule(Rule):
         """The share."""
         return self.share
 
-    def series(self, value: Any, config: WindowedConfig) -> LostShare:
-        """Make its series."""
-        return LostShare(self, value, config)
-
-
-class LostShare(SourceSeries):
-    """The share of rows, or labels, that cannot be used, among the newest."""
-
-    rule: ShareRule
-    OWN = ("marks",)
-
-    def __init__(self, rule: ShareRule, value: Any, config: WindowedConfig) -> None:
-        super().__init__(rule, value, config)
-        self.marks: list[Any] = [[0, 0]]
-
     def listen(self, status: Status, now: int) -> Event | None:
         """Compare the share among the last rows, once there are enough of them."""
         rows, lost = self._numbers(status)
@@ -533,7 +488,7 @@ class LostShare(SourceSeries):
             return None
         recent.note(rows, lost)
         self.marks = recent.marks
-        state: Phase = "firing" if n_lost > self.rule.share * n else "resolved"
+        state: Phase = "firing" if n_lost > self.share * n else "resolved"
         return self.turned(state, now, now, value=n_lost / n, n=n)
 
     def _numbers(self, status: Status) -> tuple[int, int]:
@@ -545,8 +500,8 @@ class LostShare(SourceSeries):
             "late labels": count("late_label", 0),
             "unmatched labels": count("orphan_expired", 0),
         }
-        n = n_labels if self.rule.needs_labels else status.n_rows + n_labels + status.n_bad
-        return n, lost[self.rule.of]
+        n = n_labels if self.needs_labels else status.n_rows + n_labels + status.n_bad
+        return n, lost[self.of]
 
 
 SOURCE_RULES = (SilenceRule, ShareRule)
