@@ -17,7 +17,7 @@ from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import MAX_DRAWN, Confusions, PageContent, Row
 from streameval.render.markup import (
     Html,
@@ -30,7 +30,7 @@ from streameval.render.markup import (
     whole_page,
 )
 from streameval.render.page import MAX_LINES, heading, legend, overview, section
-from streameval.render.tables import PairedEnds, sheet_tables, text_table
+from streameval.render.tables import sheet_tables, text_table
 from streameval.render.text import chance_title, size
 from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
@@ -344,9 +344,8 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     """Lay a group out: a row for each of many results, and everything about them."""
     names, described = [one.name for one in group.held], [one.description for one in group.held]
     results = {one.name: one.result for one in group.held} | dict(group.slices)
-    others = [] if group.by else group.held[1:]  # slices overlap with all rows
-    paired = [_paired(group.held[0], one, level) for one in others]
-    content = section(names, described, level, confusions, group.by, paired)
+    changes = None if group.by else _changes(group.held, level)  # slices overlap with all rows
+    content = section(names, described, level, confusions, group.by, changes)
     content = joined([legend(names), content]) if "<svg" in content else content
     if group.by:
         shown_results = [*results.values()][:MAX_LINES]
@@ -373,14 +372,21 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     )
 
 
-def _paired(first: _Described, other: _Described, level: float) -> PairedEnds:
-    """Compare two rankings query by query, if the values of queries are known."""
-    pair = SamplePair.of(first.result, other.result) if level else SamplePair.none()
-    rows = {MetricName(name): row for name, row in first.description.rows.items()}
+def _changes(held: Sequence[_Described], level: float) -> dict[str, list[Change | None]]:
+    """Compare the metrics of other results with those of the first, rankings query by query."""
+    first, *others = (one.description.rows for one in held)
+    pairs = [
+        SamplePair.of(held[0].result, one.result) if level else SamplePair.none()
+        for one in held[1:]
+    ]
     return {
-        row.heading: pair.interval(name, level)
-        for name, row in rows.items()
-        if pair.samples_of(name) == "paired"
+        name: [
+            pair.change(MetricName(name), first[name].reading, rows[name].reading, level)
+            if name in first and name in rows
+            else None
+            for pair, rows in zip(pairs, others, strict=True)
+        ]
+        for name in dict.fromkeys(name for rows in (first, *others) for name in rows)
     }
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
 import attrs
 
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import (
     MAX_DRAWN,
     ByClass,
@@ -36,7 +36,6 @@ from streameval.render.svg import MAX_ROWS, NamedRows, dots, painted, style
 from streameval.render.tables import (
     MAX_BESIDE,
     MAX_CELLS,
-    PairedEnds,
     by_class,
     confused_pairs,
     heat_table,
@@ -68,16 +67,18 @@ def section(
     level: float,
     confusions: Confusions = "count",
     by: str = "",
-    paired: Sequence[PairedEnds] = (),
+    changes: Mapping[str, Sequence[Change | None]] | None = None,
 ) -> Html:
     """Lay out several states, or slices: pictures, metrics, and the metrics of each class.
 
-    `paired` has the intervals of differences from the first state, for each of the others.
+    `changes` has the differences from the first state, by metric; slices have none.
     """
     first, page = descriptions[0], _Section(names, level, confusions)
     caption = _agreed([one.caption for one in descriptions], first.common_caption)
     is_wide = bool(by) or len(names) > MAX_BESIDE
-    table = metric_table(_rows(descriptions), names, level, by, paired)
+    rows = _rows(descriptions)
+    changed = [changes[name] for name in rows] if changes else ()
+    table = metric_table(list(rows.values()), names, level, by, changed)
     metrics = _figure(first.title, table, caption, "wide" if is_wide else None)
     beside = page.figures([one.beside for one in descriptions])
     classes = [one.by_class for one in descriptions if one.by_class is not None]
@@ -147,16 +148,16 @@ def _agreed(texts: Sequence[str], common: str) -> str:
     return texts[0] if len(set(texts)) == 1 else common
 
 
-def _rows(descriptions: Sequence[PageContent]) -> list[tuple[str, RowCells]]:
-    """List the numbers that any of the states has; leave out rare counts of 0."""
-    found = []
+def _rows(descriptions: Sequence[PageContent]) -> dict[str, tuple[str, RowCells]]:
+    """Find the title and the numbers of each metric that a state has, but for rare counts of 0."""
+    found = {}
     for name in dict.fromkeys(name for one in descriptions for name in one.rows):
         rows = [one.rows.get(name) for one in descriptions]
         held = [row for row in rows if row is not None]
         if held[0].is_rare and not any(row.reading.value for row in held):
             continue
         title = qualified(held[0].heading, [row.qualifier for row in held])
-        found.append((title, [None if row is None else row.reading for row in rows]))
+        found[name] = title, [None if row is None else row.reading for row in rows]
     return found
 
 

@@ -41,10 +41,9 @@ MAX_BESIDE = 2
 """How many results have columns side by side; each of more has a row."""
 
 Cell = Reading | Change | None
-MetricRows = Sequence[tuple[str, Sequence[Reading | None]]]
+CellRows = Sequence[tuple[str, Sequence[Cell]]]
+"""The titles of metrics, each with a number for every state."""
 Headings = Sequence[str]
-PairedEnds = Mapping[str, Interval | None]
-"""Intervals of differences on the same examples, by the titles of rows; None without one."""
 ClassReadings = Mapping[Any, Sequence[Reading]]
 
 _LARGEST = 1e12  # of the numbers that are written without an exponent
@@ -74,27 +73,28 @@ _UNDEFINED = (
 
 
 def metric_table(
-    rows: MetricRows,
+    rows: Sequence[tuple[str, Sequence[Reading | None]]],
     names: Sequence[str],
     level: float,
     by: str = "",
-    paired: Sequence[PairedEnds] = (),
+    changes: Sequence[Sequence[Change | None]] = (),
 ) -> Html:
     """Lay out metrics by state: two side by side, and more in rows, as slices are.
 
-    The states but the first have differences from the first one; slices overlap with all rows,
-    and have none. A single state has a column for each interval.
+    The states but the first have differences from the first one, a list for each metric; slices
+    overlap with all rows, and have none. A single state has a column for each interval.
     """
     if len(names) == 1:
         return _single([(name, cells[0]) for name, cells in rows], level)
     if by:
         return rows_table(by, names, rows, level)
     first, *others = names
-    changes = [(title, _changes(title, cells, paired)) for title, cells in rows]
+    both = list(zip(rows, changes, strict=True))
     if len(names) > MAX_BESIDE:
         title = element("h4", "Differences from ", label(first, 40))
         table = joined([rows_table("state", names, rows, level), title])
-        table = joined([table, rows_table("state", others, changes, level)])
+        differences = [(title, more) for (title, _), more in both]
+        table = joined([table, rows_table("state", others, differences, level)])
     else:
         head = element(
             "tr",
@@ -102,24 +102,18 @@ def metric_table(
             *map(_state_head, names),
             element("th", "Difference", scope="col", class_="number"),
         )
-        both = zip(rows, changes, strict=True)
-        beside = [(title, [*cells, *more]) for (title, cells), (_, more) in both]
+        beside = [(title, [*cells, *more]) for (title, cells), more in both]
         table = _stacked(head, beside, "Metrics by state", level, is_by_row=True)
     said = ["Differences are from ", label(first, 40), "."]
-    held = [change for _, cells in changes for change in cells if change and change.sampling]
+    held = [change for cells in changes for change in cells if change and change.sampling]
     if held:
-        how = {
-            "paired": "compare the same queries",
-            "independent": "assume results on different data",
-        }
-        every = dict.fromkeys(how[change.samples] for change in held)
+        how = ("assume results on different data", "compare the same queries")
+        every = dict.fromkeys(how[change.samples == "paired"] for change in held)
         said.append(f" Their intervals {' or '.join(every)}.")
     return joined([table, element("p", *said, class_="note")])
 
 
-def rows_table(
-    what: str, names: Sequence[str], columns: Sequence[tuple[str, Sequence[Cell]]], level: float
-) -> Html:
+def rows_table(what: str, names: Sequence[str], columns: CellRows, level: float) -> Html:
     """Lay out a row for each state or slice, in several tables if there are many metrics."""
     tables = []
     for start in range(0, len(columns), _MAX_ACROSS):
@@ -135,22 +129,6 @@ def rows_table(
 
 def _state_head(name: str) -> Html:
     return element("th", label(name, 28), scope="col", class_="number")
-
-
-def _changes(
-    title: str, cells: Sequence[Reading | None], paired: Sequence[PairedEnds]
-) -> list[Change | None]:
-    """Compute the differences from the first state."""
-    first, *others = cells
-    known = paired or [{}] * len(others)
-    return [
-        None
-        if first is None or cell is None
-        else Change(first, cell, "paired", ends[title])
-        if title in ends
-        else Change(first, cell)
-        for cell, ends in zip(others, known, strict=True)
-    ]
 
 
 def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
@@ -208,7 +186,7 @@ def _range_cell(
 
 def _stacked(
     head: Html,
-    rows: Sequence[tuple[str, Sequence[Cell]]],
+    rows: CellRows,
     name: str,
     level: float,
     more: Sequence[Html] = (),
