@@ -17,6 +17,7 @@ from streameval.metrics.table import Reading
 from streameval.render.blocks import Matrix
 from streameval.render.text import (
     WIDTH,
+    Write,
     chance_title,
     intervals,
     numbers,
@@ -198,15 +199,15 @@ def latex(grid: Grid) -> str:
 
 def columns_grid(columns: Mapping[str, Sequence[Any]]) -> Grid:
     """Lay out columns of numbers and names; a gap is empty."""
-    return Grid([filled_column(name, values) for name, values in columns.items()])
+    return Grid([_filled_column(name, values) for name, values in columns.items()])
 
 
-def filled_column(name: str, values: Sequence[Any], decimals: int = 6) -> SheetColumn:
+def _filled_column(name: str, values: Sequence[Any]) -> SheetColumn:
     """Make a column of numbers or names; a gap is empty."""
     held = [value for value in values if value is not None]
     if not all(isinstance(value, (int, float)) for value in held):
         return SheetColumn.of_names(name, ["" if value is None else value for value in values])
-    written = iter(numbers(held, decimals))
+    written = iter(numbers(held))
     return SheetColumn([name, *("" if value is None else next(written) for value in values)])
 
 
@@ -218,17 +219,33 @@ def reading_grid(
     readings: Mapping[str, Reading], level: float, *, decimals: int = 6, caption: str = ""
 ) -> Grid:
     """Lay out a line for each metric: its value and its intervals."""
-    items = list(readings.values())
-    certified = [reading.certified if reading.is_open else None for reading in items]
-    values = numbers([reading.value for reading in items], decimals)
-    groups = [
-        [
-            SheetColumn(["value", *values]),
-            SheetColumn(["exact value within", *intervals(certified, decimals)]),
-        ],
-        [SheetColumn([chance_title(level), *intervals([one.sampling for one in items], decimals)])],
+    *measured, sampling = reading_columns("value", [*readings.values()], level, decimals)
+    names = SheetColumn.of_names("metric", readings, by_end=True)
+    return Grid([names], [measured, [sampling]], caption)
+
+
+def reading_columns(
+    heading: str,
+    readings: Sequence[Reading | None],
+    level: float,
+    decimals: int = 6,
+    *,
+    of: str = "",
+    write: Write = numbers,
+) -> list[SheetColumn]:
+    """Make three columns: values, certified intervals and sampling intervals; a gap is empty.
+
+    The headings of intervals begin with `of`.
+    """
+    held = [one.value for one in readings if one is not None]
+    values = iter(write(held, decimals))
+    certified = [one.certified if one and one.is_open else None for one in readings]
+    sampling = [one.sampling if one else None for one in readings]
+    return [
+        SheetColumn([heading, *("" if one is None else next(values) for one in readings)]),
+        SheetColumn([f"{of}exact value within", *intervals(certified, decimals, write)]),
+        SheetColumn([f"{of}{chance_title(level)}", *intervals(sampling, decimals, write)]),
     ]
-    return Grid([SheetColumn.of_names("metric", readings, by_end=True)], groups, caption)
 
 
 def _part_text(part: str | Grid | Section, width: int | None, paint: Paint | None) -> str:

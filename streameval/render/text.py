@@ -6,7 +6,7 @@ import json
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from itertools import accumulate, takewhile
 from typing import Any
@@ -27,6 +27,9 @@ _DAY = 86_400
 _LONG = 2 * _DAY
 _SMALLEST, _LARGEST = 1e-5, 1e12
 """Numbers outside of this range are written with an exponent."""
+
+Write = Callable[[Sequence[float], int], list[str]]
+"""Writes the numbers of a column, fractions with so many decimals."""
 
 
 def numbers(values: Sequence[float], decimals: int = 6) -> list[str]:
@@ -84,14 +87,16 @@ def is_fixed(value: float) -> bool:
     return _SMALLEST <= abs(value) < _LARGEST or not value or not math.isfinite(value)
 
 
-def intervals(ends: Sequence[Interval | None], decimals: int = 6) -> list[str]:
+def intervals(
+    ends: Sequence[Interval | None], decimals: int = 6, write: Write = numbers
+) -> list[str]:
     """Write the intervals of a column alike; None and nan ends mean no interval.
 
     >>> intervals([(0.25, 0.5), None, (1.0, 2.0)])
     ['[0.250000, 0.500000]', '', '[1.000000, 2.000000]']
     """
     held = [None if pair is None or math.isnan(pair[0]) else pair for pair in ends]
-    texts = iter(numbers([float(end) for pair in held if pair for end in pair], decimals))
+    texts = iter(write([float(end) for pair in held if pair for end in pair], decimals))
     return [f"[{next(texts)}, {next(texts)}]" if pair else "" for pair in held]
 
 

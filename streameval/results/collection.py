@@ -12,8 +12,16 @@ from streameval.configs.collection import SEPARATOR, ModelPair
 from streameval.errors import UnknownMetricError
 from streameval.metrics.intervals import level_of_each
 from streameval.metrics.table import Reading
-from streameval.render.sheets import Grid, Marked, Section, Sheet, SheetColumn, share_bars
-from streameval.render.text import chance_title, intervals, numbers, printable
+from streameval.render.sheets import (
+    Grid,
+    Marked,
+    Section,
+    Sheet,
+    SheetColumn,
+    reading_columns,
+    share_bars,
+)
+from streameval.render.text import printable
 from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
 from streameval.results.reading import MemberAxis
@@ -229,16 +237,13 @@ def _columns(
     whole, *parts = results
     of_all = whole.read(metric, level=level)  # raises for a class that no row has
     readings = [of_all, *(read_or_nan(result, metric, level) for result in parts)]
-    values = numbers([reading.value for reading in readings], DECIMALS)
+    values, certified, sampling = reading_columns(str(metric), readings, level, DECIMALS)
     if has_whole:
         worse = _worse(metric, results, readings, level)
-        values = [Marked(one) if at in worse else one for at, one in enumerate(values)]
-    if any(reading.sampling is not None for reading in readings):
-        title, ends = chance_title(level), [reading.sampling for reading in readings]
-    else:
-        title = "exact value within"
-        ends = [reading.certified if reading.is_open else None for reading in readings]
-    return [SheetColumn([str(metric), *values]), SheetColumn([title, *intervals(ends, DECIMALS)])]
+        cells = enumerate(values.cells, -1)
+        values = SheetColumn([Marked(one) if at in worse else one for at, one in cells])
+    is_sampled = any(reading.sampling is not None for reading in readings)
+    return [values, sampling if is_sampled else certified]
 
 
 def _worse(

@@ -372,7 +372,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         classes = self._classes(0.0).grid(
             max_classes,
             order=np.flatnonzero(self._source.averaged).tolist(),
-            write=lambda values: map("{:.4f}".format, values),
+            write=lambda values, _: [f"{value:.4f}" for value in values],
             widths={"precision": 11, "recall": 9, "f_score": 9},
         )
         metrics = reading_grid(self._shown(level), level, decimals=4, caption=self.scope)

@@ -17,8 +17,8 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest, draw
-from streameval.render.sheets import Grid, Section, Sheet, SheetColumn
-from streameval.render.text import chance_title, intervals, numbers, plural
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, reading_columns
+from streameval.render.text import chance_title, plural
 from streameval.results.names import MetricName, metric_name
 from streameval.results.result import Reported
 from streameval.results.tables import (
@@ -177,28 +177,24 @@ class MeasureComparison(Comparable):
 
     def _grids(self, *, has_intervals: bool) -> tuple[Grid, Grid]:
         """Lay out the models, and their differences."""
-        pairs, title = self.differences, chance_title(self.level)
+        pairs = self.differences
 
-        def written(ends: Iterable[Interval]) -> list[str]:
-            return intervals([one if has_intervals else None for one in ends])
+        def measured(pairs: Iterable[tuple[float, Interval]]) -> list[SheetColumn]:
+            readings = [Reading(float(one), ends if has_intervals else None) for one, ends in pairs]
+            return reading_columns("value", readings, self.level)
 
         models = Grid(
             [
                 SheetColumn.of_names("model", self.values),
-                SheetColumn(["value", *numbers([*map(float, self.values.values())])]),
-                SheetColumn([title, *written(self.intervals.values())]),
+                *measured((one, self.intervals[model]) for model, one in self.values.items()),
                 SheetColumn(["verdict", *self._verdicts()], is_left=True),
             ]
         )
         names = [f"{one.a} - {one.b}" for one in pairs]
-        values = numbers([float(one.difference) for one in pairs])
         differences = Grid(
             [SheetColumn.of_names("difference", names)],
             [
-                [
-                    SheetColumn(["value", *values]),
-                    SheetColumn([title, *written(one.interval for one in pairs)]),
-                ],
+                measured((one.difference, one.interval) for one in pairs),
                 [
                     _pvalues("p", [one.pvalue for one in pairs]),
                     _pvalues("Holm's p", [one.holm_pvalue for one in pairs]),

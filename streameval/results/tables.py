@@ -17,8 +17,15 @@ from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.blocks import ByClass
-from streameval.render.sheets import Grid, SheetColumn, columns_grid, latex, markdown
-from streameval.render.text import chance_title, intervals, numbers, shorten
+from streameval.render.sheets import (
+    Grid,
+    SheetColumn,
+    columns_grid,
+    latex,
+    markdown,
+    reading_columns,
+)
+from streameval.render.text import Write, numbers, shorten
 
 if TYPE_CHECKING:
     from streameval.results.reading import Asked
@@ -247,7 +254,7 @@ class ItemAxis:
         order: Sequence[int] | None = None,
         *,
         has_ends: bool = True,
-        write: Callable[[Sequence[float]], Iterable[str]] = numbers,
+        write: Write = numbers,
         widths: Mapping[str, int] | None = None,
     ) -> Grid:
         """Lay the metrics out for a report.
@@ -276,17 +283,10 @@ class ItemAxis:
             of_items = self.read(metric)
             averages = (self.average(metric, how) for how in self.averages.values())
             column = [*(of_items[at] for at in shown), *[None] * len(more), *averages]
-            held = [one.value for one in column if one is not None]
-            texts = iter(map("{:,}".format, held) if of_items.is_count else write(held))
-            cells = ["" if one is None else next(texts) for one in column]
-            certified = [one.certified if one and one.is_open else None for one in column]
-            sampling = [one.sampling if one else None for one in column]
-            group = [
-                SheetColumn([metric, *cells], width=(widths or {}).get(metric, 0)),
-                SheetColumn(["exact value within", *intervals(certified)]),
-                SheetColumn([chance_title(level), *intervals(sampling)]),
-            ]
-            groups.append(group if has_ends else group[:1])
+            how = _counts if of_items.is_count else write
+            values, *ends = reading_columns(metric, column, level, write=how)
+            values = attrs.evolve(values, width=(widths or {}).get(metric, 0))
+            groups.append([values, *ends] if has_ends else [values])
         return Grid([SheetColumn.of_names(next(iter(self.keys)), names)], groups)
 
     def laid_out(self, form: Form) -> TablePart:
@@ -455,6 +455,10 @@ def to_latex(columns: Columns) -> str:
 def _has_table(value: Any) -> TypeGuard[Result]:
     """Tell whether a value is a result; the class itself imports this module."""
     return callable(getattr(value, "laid_out", None))
+
+
+def _counts(values: Sequence[float], _: int) -> list[str]:
+    return [f"{value:,}" for value in values]
 
 
 def _of_one_type(values: Sequence[Any]) -> list[Any]:

@@ -18,7 +18,7 @@ from streameval.metrics.table import Reading
 from streameval.render import plots
 from streameval.render.blocks import OverTime, PanePoint, TimeLine
 from streameval.render.plots import PlotRequest
-from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, filled_column
+from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, reading_columns
 from streameval.render.text import numbers, plural, time_texts
 from streameval.results.collection import (
     DECIMALS,
@@ -310,14 +310,14 @@ def _pivot(
 ) -> Section:
     """Lay out one metric: a line for each pane, a column for each value."""
     whole = [read_or_nan(pane.result, metric, level) for pane in every]
-    columns = [*first, _cells("(all)", whole)]
+    columns = [*first, _values("(all)", whole)]
     groups = [
-        [_cells(value_name(value), [_read(_of(pane, value), metric, level) for pane in every])]
+        [_values(value_name(value), [_read(_of(pane, value), metric, level) for pane in every])]
         for value in values
     ]
     others = [None if pane.slices is None else pane.slices.rest for pane in every]
     if any(one is not None for one in others):
-        groups.append([_cells("(other)", [_read(one, metric, level) for one in others])])
+        groups.append([_values("(other)", [_read(one, metric, level) for one in others])])
     return Section(str(metric), [Grid(columns, groups)])
 
 
@@ -325,6 +325,6 @@ def _read(result: Any, metric: MetricName, level: float) -> Reading | None:
     return None if result is None else read_or_nan(result, metric, level)
 
 
-def _cells(title: str, readings: Sequence[Reading | None]) -> SheetColumn:
+def _values(title: str, readings: Sequence[Reading | None]) -> SheetColumn:
     """Write the values of a column, with empty cells where there is no result."""
-    return filled_column(title, [None if one is None else one.value for one in readings], DECIMALS)
+    return reading_columns(title, readings, 0.0, DECIMALS)[0]
