@@ -21,7 +21,7 @@ from streameval.cli.eval_checks import (
 )
 from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, split
 from streameval.cli.options import Options
-from streameval.cli.outcome import Findings, evidence_of, reported
+from streameval.cli.outcome import Findings, documented, evidence_of
 from streameval.cli.tasks import named_by_task, task_asked_for
 from streameval.cli.tasks.clusters import check_clusters, dependence
 from streameval.cli.tasks.fields import check_windows, odd_findings
@@ -102,7 +102,7 @@ def _evaluated(task: str, run: EvalRun) -> CommandOutput:
             windows=windows,
             evidence=evidence_of(held.total, options.reporting),
         )
-        outcome = reported(found, options.reporting)
+        outcome = documented(found, options.reporting).written(options.reporting)
     return attrs.evolve(outcome, before=spool.read())
 
 

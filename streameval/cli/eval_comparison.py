@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.errors import GATE_FAILED, OK, UsageError
+from streameval.cli.errors import UsageError
 from streameval.cli.eval_checks import (
     advice_on_files,
     check_can_be_read_twice,
@@ -19,7 +19,7 @@ from streameval.cli.eval_checks import (
 from streameval.cli.eval_run import CountedFiles, EvalRun, gathered_if_scattered, split
 from streameval.cli.gates import judge
 from streameval.cli.options import Options, Reporting, refuse
-from streameval.cli.outcome import laid_out
+from streameval.cli.outcome import Document
 from streameval.cli.slices import OF_ORDER, slice_entries, slice_name, slice_names
 from streameval.cli.tasks import COMPARE_RUNS
 from streameval.cli.tasks.fields import check_one_column
@@ -27,8 +27,7 @@ from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.paired import MAX_MODELS
 from streameval.errors import InvalidInputError
 from streameval.io.streams import name_of
-from streameval.render.sheets import Section
-from streameval.render.text import json_line
+from streameval.render.sheets import Section, Sheet
 from streameval.runs.processes import Team
 
 if TYPE_CHECKING:
@@ -124,11 +123,10 @@ def compared(options: Options, systems: Mapping[str, Options], team: Team) -> Co
         why = "left out, because means over queries are compared"
         notes.append(Note("note", f"{', '.join(left_out)}: {why}."))
     slices, said = _compared_slices(systems, by_value, level)
-    verdicts = [*_verdicts(comparison, reporting)]
-    code = OK if all(one.category == "passed" for one in verdicts) else GATE_FAILED
-    notes += [*said, *verdicts]
-    if reporting.json:
-        entries = {
+    notes += [*said, *_verdicts(comparison, reporting)]
+
+    def entries() -> list[dict[str, Any]]:
+        about = {
             "task": "ranking",
             "files": list(options.files),
             **({} if options.qrels is None else {"qrels": options.qrels}),
@@ -137,17 +135,19 @@ def compared(options: Options, systems: Mapping[str, Options], team: Team) -> Co
             "level": level,
             **({} if slices is None else slice_entries(slices, _compared_entries)),
         }
-        return CommandOutput(json_line(entries), tuple(notes), code, is_data=True)
-    has_intervals = reporting.level > 0
-    sheet = comparison.sheet(has_intervals=has_intervals)
-    if slices is not None:
+        return [about]
+
+    def sheet() -> Sheet:
+        has_intervals = reporting.level > 0
+        *before, remark = comparison.sheet(has_intervals=has_intervals)
+        if slices is None:
+            return [*before, remark]
         names = [slice_name(slices, value) for value in slices.by_value]
         names += [] if slices.other is None else ["(other)"]
         sections = (one.sheet(has_intervals=has_intervals)[:-1] for one in slices)
-        *before, remark = sheet
-        sheet = [*before, *map(Section, names, sections), remark]
-    text = laid_out(sheet, is_markdown=reporting.markdown)
-    return CommandOutput(text, tuple(notes), code, is_data=reporting.markdown)
+        return [*before, *map(Section, names, sections), remark]
+
+    return Document(sheet=sheet, entries=entries, notes=notes).written(reporting)
 
 
 def _compared_entries(comparison: ModelComparison) -> dict[str, Any]:

@@ -1,9 +1,10 @@
-"""The outcome of a command: text, notes and an exit code, and their printing."""
+"""What a command has found, and its text, Markdown or JSON."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -106,28 +107,64 @@ class Findings:
     evidence: tuple[Evidence, ...] = ()
 
 
-def reported(found: Findings, reporting: Reporting) -> CommandOutput:
-    """Write the findings in the requested format, and decide the gates."""
+@attrs.frozen(kw_only=True, eq=False, repr=False)
+class Document:
+    """What a command has found, which is written in the requested format.
+
+    Parameters
+    ----------
+    sheet : function that returns a Sheet
+        Its text and Markdown.
+    entries : function that returns a sequence of dict
+        Its lines of JSON.
+    notes : sequence of Note
+        Warnings, notes and verdicts of gates, any of which may decide the exit code.
+    text : function that returns a str, optional
+        Writes another format, instead of the sheet.
+    """
+
+    sheet: Callable[[], Sheet]
+    entries: Callable[[], Sequence[dict[str, Any]]]
+    notes: Sequence[Note]
+    text: Callable[[], str] | None = None
+
+    def written(self, reporting: Reporting) -> CommandOutput:
+        """Write it in the requested format."""
+        if reporting.json:
+            text = "".join(map(json_line, self.entries()))
+        elif self.text is not None:
+            text = self.text()
+        else:
+            text = laid_out(self.sheet(), is_markdown=reporting.markdown)
+        is_data = reporting.json or reporting.markdown or self.text is not None
+        has_passed = _NOT_PASSED.isdisjoint(note.category for note in self.notes)
+        code = OK if has_passed else GATE_FAILED
+        return CommandOutput(text, tuple(self.notes), code, is_data=is_data)
+
+
+_NOT_PASSED = frozenset({"failed", "undecided"})
+
+
+def documented(found: Findings, reporting: Reporting) -> Document:
+    """Decide the gates, and put the slices in order."""
     result = found.result
     gates = judged(result, found.slices, reporting)
     verdicts = [*gates, *verdicts_of(found.evidence)]
     order = arranged(result, found.slices, reporting)
     found = attrs.evolve(found, slices=order.slices)
-    if reporting.json:
-        entries = {"task": result.TASK, **found.origin, **_entries(found, order, reporting)}
-        text = json_line(entries | _gate_entries(reporting.gates, gates))
-    elif found.write is not None:
-        text = found.write(result, found.origin)
-    else:
+
+    def sheet() -> Sheet:
         more = [part for one in found.evidence for part in one.sheet()]
-        sheet = [found.heading, *_sheet(found, reporting), order.remark, *more]
         if reporting.markdown:
-            sheet += [f"{verdict.category}: {verdict.text}" for verdict in verdicts]
-        text = laid_out(sheet, is_markdown=reporting.markdown)
-    passed = all(verdict.category == "passed" for verdict in verdicts)
-    is_data = reporting.json or reporting.markdown or found.write is not None
-    code = OK if passed else GATE_FAILED
-    return CommandOutput(text, (*found.notes, *verdicts), code, is_data=is_data)
+            more += [f"{verdict.category}: {verdict.text}" for verdict in verdicts]
+        return [found.heading, *_sheet(found, reporting), order.remark, *more]
+
+    def entries() -> list[dict[str, Any]]:
+        about = {"task": result.TASK, **found.origin, **_entries(found, order, reporting)}
+        return [about | _gate_entries(reporting.gates, gates)]
+
+    text = None if found.write is None else partial(found.write, result, found.origin)
+    return Document(sheet=sheet, entries=entries, notes=(*found.notes, *verdicts), text=text)
 
 
 def _gate_entries(gates: Sequence[Gate], verdicts: Sequence[Note]) -> dict[str, Any]:

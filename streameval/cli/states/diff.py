@@ -12,10 +12,10 @@ import attrs
 
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
-from streameval.cli.errors import GATE_FAILED, OK, UsageError
+from streameval.cli.errors import UsageError
 from streameval.cli.gates import Worsening, decide
 from streameval.cli.options import Reporting
-from streameval.cli.outcome import laid_out
+from streameval.cli.outcome import Document
 from streameval.cli.states import computed, load_state, panes_of
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.show import size_text
@@ -24,12 +24,9 @@ from streameval.cli.window_text import edge_before
 from streameval.errors import IncompatibleStateError, UnknownMetricError
 from streameval.inputs.times import is_naive
 from streameval.io.notation import integer_or_text
-from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Change, Reading
-from streameval.render.sheets import Grid, Sheet, SheetColumn
+from streameval.render.sheets import Grid, Sheet, SheetColumn, reading_columns
 from streameval.render.text import (
-    chance_title,
-    json_line,
     listed_few,
     numbers,
     printable,
@@ -155,23 +152,17 @@ def diff(
         b.path: [*_about(a, b, all_metrics=not metrics), *_about_rows(a, b, pairs[b.path])]
         for b in others
     }
-    if reporting.json:
-        text = "".join(
-            json_line(
-                _entries(a, b, {name: row[index] for name, row in changes.items()}, level)
-                | {"notes": [note.text for note in notes[b.path]]}
-            )
-            for index, b in enumerate(others)
-        )
-    else:
-        sizes = [(side.path, size_text(side.accumulator)) for side in sides]
-        text = laid_out(change_sheet(sizes, changes, level), is_markdown=reporting.markdown)
+    sizes = [(side.path, size_text(side.accumulator)) for side in sides]
     said = dict.fromkeys(note for of_one in notes.values() for note in of_one)
-    passed = all(verdict.category == "passed" for verdict in verdicts)
-    code = OK if passed else GATE_FAILED
-    return CommandOutput(
-        text, (*said, *verdicts), code, is_data=reporting.json or reporting.markdown
-    )
+    return Document(
+        sheet=lambda: change_sheet(sizes, changes, level),
+        entries=lambda: [
+            _entries(a, b, {name: row[index] for name, row in changes.items()}, level)
+            | {"notes": [note.text for note in notes[b.path]]}
+            for index, b in enumerate(others)
+        ],
+        notes=(*said, *verdicts),
+    ).written(reporting)
 
 
 def _verdicts(
@@ -333,24 +324,15 @@ def change_sheet(
     """
     first, *others = names = [chr(ord("A") + side) for side in range(len(sides))]
     columns = list(zip(*changes.values(), strict=True))
-    befores = SheetColumn([first, *_values([change.before.value for change in columns[0]])])
-    values, intervals = [], []
+    befores = [change.before for change in columns[0]]
+    values, intervals = [reading_columns(first, befores, level, write=_values)[:1]], []
     for name, column in zip(others, columns, strict=True):
-        title = f"{name} - {first}"
-        values.append(
-            [
-                SheetColumn([name, *_values([change.after.value for change in column])]),
-                SheetColumn([title, *signed([change.difference for change in column])]),
-            ]
-        )
-        of = f"{title}, " if len(others) > 1 else ""
-        certified = [change.bounds if change.is_open else None for change in column]
-        sampling = [change.sampling for change in column]
-        intervals += [
-            [SheetColumn([f"{of}exact value within", *_intervals(certified)])],
-            [SheetColumn([f"{of}{chance_title(level)}", *_intervals(sampling)])],
-        ]
-    values[0].insert(0, befores)
+        title, afters = f"{name} - {first}", [change.after for change in column]
+        changed, of = [change.reading for change in column], f"{title}, " if others[1:] else ""
+        difference, *ends = reading_columns(title, changed, level, of=of, write=signed)
+        values.append([*reading_columns(name, afters, level, write=_values)[:1], difference])
+        intervals += [[one] for one in ends]
+    values[:2] = [values[0] + values[1]]
     assumed = any(one.sampling and one.samples == "independent" for row in columns for one in row)
     caption = _ASSUMED if assumed else ""
     heading = [f"{name}: {path}, {size}" for name, (path, size) in zip(names, sides, strict=True)]
@@ -361,25 +343,20 @@ def change_sheet(
     ]
 
 
-def _values(values: Sequence[float]) -> list[str]:
+def _values(values: Sequence[float], decimals: int) -> list[str]:
     """Write huge counts with six digits: three of them would not fit beside a name."""
     return [
         f"{value:.6g}" if isinstance(value, int) and abs(value) >= _MANY else text
-        for value, text in zip(values, numbers(values), strict=True)
+        for value, text in zip(values, numbers(values, decimals), strict=True)
     ]
 
 
-def signed(values: Sequence[float]) -> list[str]:
+def signed(values: Sequence[float], decimals: int) -> list[str]:
     """Write differences with their signs; 0 has none."""
     return [
         f"+{text}" if value > 0 else text
-        for value, text in zip(values, _values(values), strict=True)
+        for value, text in zip(values, _values(values, decimals), strict=True)
     ]
-
-
-def _intervals(ends: Sequence[Interval | None]) -> list[str]:
-    texts = iter(signed([float(end) for pair in ends if pair for end in pair]))
-    return [f"[{next(texts)}, {next(texts)}]" if pair else "" for pair in ends]
 
 
 def chosen_windows(

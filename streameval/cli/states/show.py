@@ -13,7 +13,7 @@ from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Reporting, refuse
-from streameval.cli.outcome import Findings, evidence_of, laid_out, reported
+from streameval.cli.outcome import Document, Findings, documented, evidence_of
 from streameval.cli.slices import OF_ORDER
 from streameval.cli.states import (
     check_distinct,
@@ -25,9 +25,10 @@ from streameval.cli.states import (
     saving,
     states_of,
 )
-from streameval.cli.terminal import CommandOutput, Drawn, escaped
+from streameval.cli.terminal import CommandOutput
 from streameval.cli.window_text import split_up
 from streameval.render.blocks import Confusions
+from streameval.render.sheets import Sheet
 from streameval.render.text import plural, printable
 from streameval.reports import html_report
 from streameval.results.collection import line_sheet
@@ -38,28 +39,33 @@ def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     found = {path: _findings(path, reporting) for path in dict.fromkeys(states_of(states))}
     if len(found) > 1 and not reporting.json:
         refuse(reporting, ["sort", "worst"], "orders the slices of one state")
-    outcomes = {path: reported(one, reporting) for path, one in found.items()}
-    first = next(iter(outcomes.values()))
+    documents = {path: documented(one, reporting) for path, one in found.items()}
     if len(found) == 1:
-        return first
-    results = [one.result for one in found.values()]
-    is_table = not reporting.json and len({type(result) for result in results}) == 1
-    if is_table:
-        chosen, names = reporting.chosen(results[0]), list(short_names(list(found)))
-        sheet = line_sheet("state", names, results, chosen, reporting.level, has_whole=False)
-        said = dict.fromkeys(one.note for one in results if one.note and reporting.level)
-        sheet = [*sheet, *said]
-        text = laid_out(sheet, is_markdown=reporting.markdown)
-    else:
-        between = "" if reporting.json else "\n"
-        text = Drawn(between.join(escaped(one.text) for one in outcomes.values()))
-    notes = tuple(
-        attrs.evolve(note, text=f"{path}: {note.text}")
-        for path, one in outcomes.items()
-        for note in one.notes
-    )
-    code = max(outcome.code for outcome in outcomes.values())
-    return attrs.evolve(first, text=text, notes=notes, code=code)
+        return documents.popitem()[1].written(reporting)
+
+    def sheet() -> Sheet:
+        every = [part for one in documents.values() for part in one.sheet()]
+        is_table = len({type(one.result) for one in found.values()}) == 1
+        return _lines(found, reporting) if is_table else every
+
+    return Document(
+        sheet=sheet,
+        entries=lambda: [entry for one in documents.values() for entry in one.entries()],
+        notes=[
+            attrs.evolve(note, text=f"{path}: {note.text}")
+            for path, one in documents.items()
+            for note in one.notes
+        ],
+    ).written(reporting)
+
+
+def _lines(found: dict[str, Findings], reporting: Reporting) -> Sheet:
+    """Lay out a line for each of several states of one type."""
+    results, names = [one.result for one in found.values()], list(short_names(list(found)))
+    chosen = reporting.chosen(results[0])
+    sheet = line_sheet("state", names, results, chosen, reporting.level, has_whole=False)
+    said = dict.fromkeys(one.note for one in results if one.note and reporting.level)
+    return [*sheet, *said]
 
 
 def size_text(accumulator: Any) -> str:
