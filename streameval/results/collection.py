@@ -10,7 +10,7 @@ import attrs
 
 from streameval.configs.collection import SEPARATOR, ModelPair
 from streameval.errors import UnknownMetricError
-from streameval.metrics.intervals import level_of_each
+from streameval.metrics.intervals import level_of_each, normal_quantile
 from streameval.metrics.table import Reading
 from streameval.render.sheets import (
     Grid,
@@ -24,7 +24,7 @@ from streameval.render.sheets import (
 from streameval.render.text import printable
 from streameval.results.clusters import Clusters, clustered
 from streameval.results.names import MetricName
-from streameval.results.reading import MemberAxis
+from streameval.results.reading import Asked, MemberAxis
 from streameval.results.result import Report, Result
 from streameval.results.tables import Form, TablePart, keyed, no_axis
 
@@ -222,12 +222,18 @@ def line_sheet(
     return [Grid(columns, groups), first.scope_of(shown)]
 
 
+def found(result: Result, metric: str | MetricName) -> Asked | None:
+    """Find a metric; None if no row of the result has its class."""
+    try:
+        return result.asked(metric)
+    except UnknownMetricError:
+        return None
+
+
 def read_or_nan(result: Result, metric: str | MetricName, level: float) -> Reading:
     """Read a metric, nan if no row of the result has its class."""
-    try:
-        return result.read(metric, level=level)
-    except UnknownMetricError:
-        return Reading(math.nan)
+    asked = found(result, metric)
+    return Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
 
 
 def _columns(

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 class Reported(Comparable):
-    """The base of comparisons and tests, which text and notebooks show by one sheet."""
+    """The base of results, comparisons and tests, which text and notebooks show by one sheet."""
 
     __slots__ = ()
 
@@ -138,7 +138,7 @@ class Report:
     findings: Callable[[Any], Iterator[str]] = lambda _: iter(())
 
 
-class Result(ReadResult):
+class Result(Reported, ReadResult):
     """The base of every result.
 
     Everything here reads `TABLE`, which has a row for each metric. The row alone makes a metric an
@@ -331,7 +331,7 @@ class Result(ReadResult):
         check_count(max_classes, name="max_classes")
         return sheet_text(self.sheet(level, max_classes))
 
-    def sheet(self, level: float, max_classes: int = MAX_SHOWN) -> Sheet:
+    def sheet(self, level: float = 0.95, max_classes: int = MAX_SHOWN) -> Sheet:
         """Return the content of the report, which says of what its intervals are."""
         sheet = self._REPORT.sheet(self, level, max_classes)
         return [*sheet, self.note] if self.note and level else sheet
@@ -355,15 +355,6 @@ class Result(ReadResult):
     def text(self, level: float) -> str:
         """Lay the result out as text, with intervals at a level if it has any."""
         return sheet_text(self.sheet(level))
-
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.text(0.95)
-
-    def _repr_html_(self) -> str:
-        from streameval.render.tables import notebook  # noqa: PLC0415 (of notebooks)
-
-        return notebook(self.sheet(0.95))
 
     def findings(self, *, limits_only: bool = False) -> Iterator[str]:
         """Yield sentences on what limits these numbers: few examples, absent classes, bounds.

@@ -11,7 +11,7 @@ import attrs
 
 from streameval.configs.options import finite_number, one_of, positive_integer
 from streameval.configs.sliced import SlicedConfig, read_value
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import level_of_each, normal_quantile
@@ -19,7 +19,7 @@ from streameval.metrics.table import Reading
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet
-from streameval.results.collection import CollectionResult, read_or_nan, value_name
+from streameval.results.collection import CollectionResult, found, read_or_nan, value_name
 from streameval.results.names import GAPS, Contrast, Gap, MetricName, parse_metric
 from streameval.results.reading import Asked, MemberAxis
 from streameval.results.result import Report, Result
@@ -279,10 +279,9 @@ class SlicedResult(CollectionResult):
         if not isinstance(others, Result):
             raise InvalidInputError("needs a slice with a table of metrics", argument="plot")
         metric = others.headline()[0] if request.kind is None else request.kind
-        results = self._complete() | ({} if self.rest is None else {OTHER: self.rest})
         shown = {
             value_name(value): read_or_nan(one, metric, request.level)
-            for value, one in results.items()
+            for value, one in self._shown.items()
         }
         heading = others.heading(metric)
         return Dots(f"{heading} by {', '.join(self.columns)}", shown, across=heading)
@@ -296,6 +295,11 @@ class SlicedResult(CollectionResult):
     def _complete(self) -> dict[Value, Any]:
         held = self._by_value
         return dict(held.complete() if isinstance(held, SliceResults) else held)
+
+    @property
+    def _shown(self) -> dict[Value, Any]:
+        """The slices, and the rows without a slice if there are some."""
+        return self._complete() | ({} if self.rest is None else {OTHER: self.rest})
 
     def _by_name(self) -> Iterator[tuple[str, Any]]:
         by_value = self._complete()
@@ -330,12 +334,9 @@ class SlicedResult(CollectionResult):
 
     def _laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table`: a row for each slice, or one for each class or group in it."""
-        slices = dict(self._complete())
-        if self.n_turned_away:
-            slices[OTHER] = self.other
         parts = [
             (value, result.laid_out(per, form))
-            for value, result in slices.items()
+            for value, result in self._shown.items()
             if isinstance(result, Result)
         ]
         columns = _apart(self._config.column, {name for _, part in parts for name in part.columns})
@@ -345,8 +346,7 @@ class SlicedResult(CollectionResult):
 
     def __repr__(self) -> str:
         """Show the result of each slice."""
-        shown = {**self._complete(), **({OTHER: self.other} if self.n_turned_away else {})}
-        return f"SlicedResult({shown})"
+        return f"SlicedResult({self._shown})"
 
 
 def slice_names(config: SlicedConfig, values: Sequence[Value]) -> list[str]:
@@ -427,9 +427,10 @@ class Search:
             raise InvalidInputError("needs slices with a table of metrics", argument="metric")
         if held:
             held[0]._prepare(held, [metric])
-        read = {value: _number(one, metric) for value, one in by_value.items()}
-        if all(number is None for number in read.values()) and isinstance(others, Result):
+        every = {value: found(one, metric) for value, one in by_value.items()}
+        if not any(every.values()) and isinstance(others, Result):
             others.check(metric)
+        read = {value: asked.value() if asked else math.nan for value, asked in every.items()}
         small = [one for one in read if limit and _found(by_value[one], metric).size < limit]
         left = dict.fromkeys(small)
         return cls(
@@ -439,7 +440,7 @@ class Search:
             numbers={
                 value: number
                 for value, number in read.items()
-                if value not in left and number is not None and not math.isnan(number)
+                if value not in left and not math.isnan(number)
             },
             small=tuple(small),
         )
@@ -519,19 +520,7 @@ def better_of(result: Any, metric: MetricName) -> str:
 
 def _found(result: Result, metric: MetricName) -> Asked:
     """Find a metric, even if no row of the result has the class it names."""
-    try:
-        return result.asked(metric)
-    except UnknownMetricError:
-        return result.asked(attrs.evolve(metric, of=None))
-
-
-def _number(result: Any, metric: MetricName) -> float | None:
-    """Read a metric of a slice; None if no row of it has the class."""
-    try:
-        number: float = result.read(metric, level=0.0).value
-    except UnknownMetricError:
-        return None
-    return number
+    return found(result, metric) or result.asked(attrs.evolve(metric, of=None))
 
 
 def _gap(kind: Gap, lows: Sequence[float], highs: Sequence[float]) -> float:
