@@ -231,7 +231,7 @@ def _remedies(text: str, options: Options) -> list[str]:
     takes_gaps = options.task in OPTIONS_OF_TASKS["nan"]
     skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
     gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
-    mends = remedies(block.cells(names), gaps, block.notation.decimal)
+    mends = remedies(block.cells(names), gaps, block.layout.notation.decimal)
     if "is missing" not in text and all(one.startswith(("--nan", "--where")) for one in mends):
         mends = []  # other rows have gaps
     needed = [*["--encoding cp1252"] * is_encoded, *mends]

@@ -24,7 +24,6 @@ from streameval.io.lines import (
     is_text,
     is_utf8,
     n_newlines,
-    pieces,
     text_of,
 )
 from streameval.io.notation import (
@@ -35,7 +34,6 @@ from streameval.io.notation import (
     without_currency,
     without_spaces,
 )
-from streameval.io.streams import ByteStream
 
 if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
@@ -72,47 +70,120 @@ _DELIMITERS: dict[str, tuple[object, ...]] = {
 
 
 @attrs.frozen(repr=False)
-class CsvBlock:
-    """Whole rows of a table of text, and the header of its file.
+class CsvLayout:
+    """How the rows of a table of text are cut, and what its columns are called.
 
     Parameters
     ----------
-    source : str
-        The name of the file.
-    first_line : int
-        The number of the first line.
-    data : bytes
-        The lines.
-    taken : int
-        Their number of bytes in the file, before unpacking.
     header : tuple of str
         The names of the columns.
     delimiter : str
         The separator of cells.
     top : str
         What messages call the row that sets the number of cells.
-    unended : str
-        What the last row lacks, as in `Piece`.
     notation : Notation
-        What cells mean, in every column, so that filters and slices compare numbers too.
-    end : int, optional
-        The position in the file where the block ends, as in `Piece`.
+        What cells mean.
     found : str
         What the first rows have shown of the dialect, for people; empty if nothing.
     """
 
-    unit: ClassVar[str] = "line"
-    source: str
-    first_line: int
-    data: bytes = attrs.field(repr=False)
-    taken: int
     header: tuple[str, ...]
     delimiter: str
     top: str = "header"
-    unended: str = ""
     notation: Notation = _USUAL
-    end: int | None = None
     found: str = ""
+
+    @staticmethod
+    def ends() -> RowEnds:
+        """Return where a file may be cut."""
+        return RowEnds()
+
+    @classmethod
+    def of(
+        cls, piece: Piece, dialect: Dialect, usual: str, *, looks_on: bool = False
+    ) -> tuple[CsvLayout | None, Piece]:
+        """Read the layout from the first rows, or None if they are blank; also return the rest.
+
+        Parameters
+        ----------
+        piece : Piece
+            The beginning of the table.
+        dialect : Dialect
+            What the user has set.
+        usual : str
+            The delimiter, unless the first row shows another one.
+        looks_on : bool
+            Whether the rows after the first one may show decimal commas, beside a delimiter that
+            is no comma, columns between spaces, and that titles stand above the header. Not of a
+            file that grows: these rows might have come later.
+
+        Raises
+        ------
+        BadDataError
+            If the first row cannot be read, or looks like one with another delimiter.
+        """
+        notation = dialect.notation
+        piece, said = _without_separator_line(piece)
+        usual = said or usual
+        data, is_free = notation.decoded(piece.data), dialect.header is None
+        found = []
+        if looks_on and is_free and (n_titles := _n_titles(data, dialect.delimiter, usual)):
+            piece, data = _without_lines(piece, n_titles), _after(data, n_titles)
+            found.append(f"the header of line {piece.first_line}")
+        decoded, given = attrs.evolve(piece, data=data), dialect.delimiter
+        if looks_on and given is None and _has_columns(data):
+            given, notation = " ", attrs.evolve(notation, is_spaced=True)
+        names, n_lines, delimiter = _first_row(decoded, given, usual, notation)
+        if not names:
+            return None, piece
+        is_marked = notation.is_spaced and names[0] == _COMMENT
+        if is_marked and len(_first_rows(data, delimiter, notation)[-1][1]) < len(names):
+            names = names[1:]
+        found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
+        if looks_on and is_free and _has_numbers(data, delimiter, notation, names):
+            names = ("row", *names)
+            found.append("numbers of rows before the first column")
+        told = (dialect.decimal, dialect.delimiter)
+        is_told = any(one is not None for one in told) or delimiter == ","
+        if looks_on and not is_told and dialect.thousands not in (",", "."):
+            decimal, why = _decimal(data, delimiter)
+            notation = attrs.evolve(notation, decimal=decimal)
+            found += why
+        if is_free and (_is_spaced(names) or (looks_on and _are_spaced(data, delimiter))):
+            notation = attrs.evolve(notation, is_spaced=True)
+            names = tuple(name.strip().strip('"') for name in names)
+            found.append("spaces around cells")
+        shown = " and ".join(found)
+        if is_free:
+            rows = _without_lines(piece, n_lines)
+            return cls(names, delimiter, "header", notation, shown), rows
+        numbers = tuple(str(number) for number in range(1, len(names) + 1))
+        top = "header" if dialect.header else "first row"
+        return cls(dialect.header or numbers, delimiter, top, notation, shown), piece
+
+    def block(self, piece: Piece) -> CsvBlock:
+        """Make a block of whole rows."""
+        data = self.notation.decoded(piece.data)
+        return CsvBlock(**{**attrs.asdict(piece), "data": data}, layout=self)
+
+
+@attrs.frozen(repr=False)
+class CsvBlock(Piece):
+    """Whole rows of a table of text.
+
+    Parameters
+    ----------
+    layout : CsvLayout
+        How its file is laid out.
+    """
+
+    unit: ClassVar[str] = "line"
+    layout: CsvLayout = attrs.field(kw_only=True)
+
+    @property
+    def found(self) -> str:
+        """What the first rows of its file have shown of the dialect, for people."""
+        return self.layout.found
 
     def rows(
         self,
@@ -121,12 +192,12 @@ class CsvBlock:
         """Yield the rows of the right length, with cells that look like numbers as numbers."""
         for _, row in self._rows():
             if isinstance(row, list):
-                yield dict(zip(self.header, map(value_of_cell, row), strict=True))
+                yield dict(zip(self.layout.header, map(value_of_cell, row), strict=True))
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all rows of the right length."""
         fields = {
-            (name, field_type): _position(name, self.header, self.source)
+            (name, field_type): _position(name, self.layout.header, self.source)
             for name, field_type in fields_of(columns, where)
         }
         values = self._whole(fields)
@@ -137,8 +208,8 @@ class CsvBlock:
 
     def _whole(self, fields: Mapping[Field, int]) -> Mapping[Field, Sequence[Any] | Array] | None:
         """Read the columns if all rows have the same form; otherwise return None."""
-        cells = PlainRows.of(self.data, len(self.header), self.delimiter)
-        if not fields or cells is None or not self.notation.is_usual:
+        cells = PlainRows.of(self.data, len(self.layout.header), self.layout.delimiter)
+        if not fields or cells is None or not self.layout.notation.is_usual:
             return None
         arrays = cells.arrays(fields)
         if arrays is not None:
@@ -166,11 +237,12 @@ class CsvBlock:
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Yield the cells of every good row, and the fault of every line of a bad one."""
-        for before, after, row in _records(self.data, self.delimiter, self.notation):
+        notation = self.layout.notation
+        for before, after, row in _records(self.data, self.layout.delimiter, notation):
             line = self.first_line + before
             reason = row if isinstance(row, str) else self._misfit(row, line)
             if reason is None:
-                yield line, row if self.notation.is_usual else list(map(self.notation.read, row))
+                yield line, row if notation.is_usual else list(map(notation.read, row))
                 continue
             yield line, reason
             for more in range(line + 1, self.first_line + after):
@@ -179,7 +251,9 @@ class CsvBlock:
     def cells(self, names: Iterable[str]) -> dict[str, list[str]]:
         """List the cells of some columns, as far as there are such."""
         rows = [row for _, row in self._rows() if isinstance(row, list)]
-        indexes = {name: self.header.index(name) for name in names if name in self.header}
+        indexes = {
+            name: self.layout.header.index(name) for name in names if name in self.layout.header
+        }
         return {name: [row[at] for row in rows] for name, at in indexes.items()}
 
     def total(self, first: CsvBlock) -> tuple[int, Mapping[str, Any], str] | None:
@@ -211,13 +285,13 @@ class CsvBlock:
         return next(((line, row, name) for name in (*named, *empty) if fits), None)
 
     def _misfit(self, row: list[str], line: int) -> str | None:
-        if len(row) == len(self.header):
+        layout, advice, width = self.layout, "", len(self.layout.header)
+        if len(row) == width:
             return None
-        advice = ""
-        if len(self.header) == 1:
+        if width == 1:
             advice = f" (`tail -n +{line}` leaves out what is above a header)"
-        elif len(row) == len(self.header) + 1 and line == self.first_line <= _LOOKED_AT:
-            mark = self.delimiter.replace("\t", "\\t")
+        elif len(row) == width + 1 and line == self.first_line <= _LOOKED_AT:
+            mark = layout.delimiter.replace("\t", "\\t")
             advice = (
                 f" (`sed '1s/^/row{mark}/'` names a column before the others)"
                 if row[-1]
@@ -225,140 +299,8 @@ class CsvBlock:
             )
         elif len(row) == 1 and line == self.first_line + n_newlines(self.data.rstrip()):
             advice = " (--max-bad 1 leaves out one such row)"
-        cells = "1 cell" if len(self.header) == 1 else f"{len(self.header)} cells"
-        return f"the {self.top} has {cells}, and this row has {len(row)}{advice}"
-
-
-@attrs.frozen(eq=False, repr=False)
-class CsvLayout:
-    """How the rows of a table of text are cut, and what its columns are called.
-
-    Parameters
-    ----------
-    header : tuple of str
-        The names of the columns.
-    delimiter : str
-        The separator of cells.
-    top : str
-        What messages call the row that sets the number of cells.
-    notation : Notation
-        What cells mean.
-    found : str
-        What the first rows have shown of the dialect, for people; empty if nothing.
-    """
-
-    header: tuple[str, ...]
-    delimiter: str
-    top: str
-    notation: Notation
-    found: str = ""
-
-    @staticmethod
-    def ends() -> RowEnds:
-        """Return where a file may be cut."""
-        return RowEnds()
-
-    @classmethod
-    def of(
-        cls, piece: Piece, source: str, dialect: Dialect, usual: str, *, looks_on: bool = False
-    ) -> tuple[CsvLayout | None, Piece]:
-        """Read the layout from the first rows, or None if they are blank; also return the rest.
-
-        Parameters
-        ----------
-        piece : Piece
-            The beginning of the table.
-        source : str
-            The name of the file, for messages.
-        dialect : Dialect
-            What the user has set.
-        usual : str
-            The delimiter, unless the first row shows another one.
-        looks_on : bool
-            Whether the rows after the first one may show decimal commas, beside a delimiter that
-            is no comma, columns between spaces, and that titles stand above the header. Not of a
-            file that grows: these rows might have come later.
-
-        Raises
-        ------
-        BadDataError
-            If the first row cannot be read, or looks like one with another delimiter.
-        """
-        notation = dialect.notation
-        piece, said = _without_separator_line(piece)
-        usual = said or usual
-        data, is_free = notation.decoded(piece.data), dialect.header is None
-        found = []
-        if looks_on and is_free and (n_titles := _n_titles(data, dialect.delimiter, usual)):
-            piece, data = _without_lines(piece, n_titles), _after(data, n_titles)
-            found.append(f"the header of line {piece.first_line}")
-        decoded, given = attrs.evolve(piece, data=data), dialect.delimiter
-        if looks_on and given is None and _has_columns(data):
-            given, notation = " ", attrs.evolve(notation, is_spaced=True)
-        names, n_lines, delimiter = _first_row(decoded, source, given, usual, notation)
-        if not names:
-            return None, piece
-        is_marked = notation.is_spaced and names[0] == _COMMENT
-        if is_marked and len(_first_rows(data, delimiter, notation)[-1][1]) < len(names):
-            names = names[1:]
-        found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
-        if looks_on and is_free and _has_numbers(data, delimiter, notation, names):
-            names = ("row", *names)
-            found.append("numbers of rows before the first column")
-        told = (dialect.decimal, dialect.delimiter)
-        is_told = any(one is not None for one in told) or delimiter == ","
-        if looks_on and not is_told and dialect.thousands not in (",", "."):
-            decimal, why = _decimal(data, delimiter)
-            notation = attrs.evolve(notation, decimal=decimal)
-            found += why
-        if is_free and (_is_spaced(names) or (looks_on and _are_spaced(data, delimiter))):
-            notation = attrs.evolve(notation, is_spaced=True)
-            names = tuple(name.strip().strip('"') for name in names)
-            found.append("spaces around cells")
-        shown = " and ".join(found)
-        if is_free:
-            rows = _without_lines(piece, n_lines)
-            return cls(names, delimiter, "header", notation, shown), rows
-        numbers = tuple(str(number) for number in range(1, len(names) + 1))
-        top = "header" if dialect.header else "first row"
-        return cls(dialect.header or numbers, delimiter, top, notation, shown), piece
-
-    def block(self, source: str, piece: Piece) -> CsvBlock:
-        """Make a block of whole rows."""
-        data = self.notation.decoded(piece.data)
-        return CsvBlock(
-            *(source, piece.first_line, data, piece.taken, self.header, self.delimiter),
-            top=self.top,
-            unended=piece.unended,
-            notation=self.notation,
-            end=piece.end,
-            found=self.found,
-        )
-
-
-def csv_blocks(
-    stream: ByteStream, dialect: Dialect | None = None, usual: str = ","
-) -> Iterator[CsvBlock]:
-    """Cut a table of text into blocks.
-
-    Parameters
-    ----------
-    stream : ByteStream
-        The table.
-    dialect : Dialect, optional
-        What is known of it; the first rows show the rest.
-    usual : str
-        The delimiter, unless the first row shows another one.
-    """
-    layout = None
-    for piece in pieces(stream, CsvLayout.ends()):
-        rows = piece
-        if layout is None:
-            layout, rows = CsvLayout.of(
-                piece, stream.name, dialect or Dialect(), usual, looks_on=True
-            )
-        if layout is not None:
-            yield layout.block(stream.name, rows)
+        cells = "1 cell" if width == 1 else f"{width} cells"
+        return f"the {layout.top} has {cells}, and this row has {len(row)}{advice}"
 
 
 def _without_separator_line(piece: Piece) -> tuple[Piece, str]:
@@ -436,7 +378,7 @@ def _has_numbers(data: bytes, delimiter: str, notation: Notation, names: Sequenc
 
 
 def _first_row(
-    piece: Piece, source: str, delimiter: str | None, usual: str, notation: Notation = _USUAL
+    piece: Piece, delimiter: str | None, usual: str, notation: Notation = _USUAL
 ) -> tuple[tuple[str, ...], int, str]:
     """Read the first row, empty if there is none, the number of its lines, and the delimiter."""
     chosen = delimiter or usual
@@ -446,12 +388,12 @@ def _first_row(
         line = text_of(piece.data).split("\n")[before].rstrip("\r") if is_fault else row[0]
         others = _other_delimiters(line, chosen) if is_fault or len(row) == 1 else []
         if delimiter is None and len(others) == 1:
-            return _first_row(piece, source, others[0], usual)
+            return _first_row(piece, others[0], usual)
         if others:
             advice = _DELIMITERS[others[0]]
-            raise BadDataError(f"{source}: the delimiter looks like {others[0]!r}; ", *advice)
+            raise BadDataError(f"{piece.source}: the delimiter looks like {others[0]!r}; ", *advice)
         if isinstance(row, str):
-            raise BadDataError(f"{source}, line {piece.first_line + before}: {row}.")
+            raise BadDataError(f"{piece.source}, line {piece.first_line + before}: {row}.")
         return tuple(row), after, chosen
     return (), piece.data.count(b"\n"), chosen
 

@@ -9,7 +9,7 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
@@ -20,31 +20,11 @@ from streameval.io.streams import ByteStream, is_read_once, name_of, opened
 
 if TYPE_CHECKING:
     from streameval.io.blocks import Block
-    from streameval.io.lines import Ends, Piece
+    from streameval.io.lines import Layout, Piece
 
 
 _OF_TABLES = ("delimiter", "header", "encoding")
 """The arguments of a dialect that JSON lacks; the others tell what its texts mean too."""
-
-
-class Layout(Protocol):
-    """How the rows of a file of text are cut into blocks."""
-
-    @staticmethod
-    def ends() -> Ends:
-        """Return where a file may be cut."""
-        ...
-
-    @classmethod
-    def of(
-        cls, piece: Piece, source: str, dialect: Dialect, usual: str, /
-    ) -> tuple[Layout | None, Piece]:
-        """Read it from the first rows, None without any; also return the rows after it."""
-        ...
-
-    def block(self, source: str, piece: Piece) -> Block:
-        """Make a block of whole rows."""
-        ...
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -107,21 +87,17 @@ def _begins_list(text: bytes, then: str) -> bool:
 
 
 def _json_blocks(
-    stream: ByteStream, dialect: Dialect | None, *_: Any, may_be_cut: bool
+    stream: ByteStream, dialect: Dialect, *_: Any, may_be_cut: bool
 ) -> Iterator[Block]:
     from streameval.io import json_lines  # noqa: PLC0415 (of the format)
+    from streameval.io.lines import text_blocks  # noqa: PLC0415 (of the format)
 
-    head = stream.peek()
-    blocks: Iterator[Block]
+    head, layout = stream.peek(), json_lines.JsonLayout(dialect.notation)
     if json_lines.holds_records(head):
-        blocks = json_lines.record_blocks(stream)
-    elif json_lines.holds_items(head):
-        blocks = json_lines.item_blocks(stream, may_be_cut=may_be_cut)
-    else:
-        blocks = json_lines.json_blocks(stream)
-    if dialect is None or dialect.notation.is_usual:
-        return blocks
-    return (attrs.evolve(block, notation=dialect.notation) for block in blocks)
+        return json_lines.record_blocks(stream, layout)
+    if json_lines.holds_items(head):
+        return json_lines.item_blocks(stream, layout, may_be_cut=may_be_cut)
+    return text_blocks(stream, json_lines.JsonLayout, dialect)
 
 
 def _json_layout() -> type[Layout]:
@@ -137,14 +113,14 @@ def _has_tabs(head: bytes) -> bool:
 
 def _table_blocks(
     stream: ByteStream,
-    dialect: Dialect | None,
+    dialect: Dialect,
     delimiter: str,
     *,
     may_be_cut: bool,  # noqa: ARG001 - lines are read as far as they go
 ) -> Iterator[Block]:
-    from streameval.io.csv_rows import csv_blocks  # noqa: PLC0415 (of the format)
+    from streameval.io.lines import text_blocks  # noqa: PLC0415 (of the format)
 
-    return csv_blocks(stream, dialect, delimiter)
+    return text_blocks(stream, _table_layout(), dialect, delimiter)
 
 
 def _table_layout() -> type[Layout]:
@@ -219,6 +195,7 @@ def read_blocks(
     BadDataError
         If the file cannot be read.
     """
+    dialect = dialect or Dialect()
     known = checked_format(source, form, dialect)
     if known is None or known.layout is not None:
         with opened(source, may_be_cut=may_be_cut) as stream:
@@ -227,8 +204,7 @@ def read_blocks(
                 raise BadDataError(f"{stream.name}: {_piped(found)}")
             known = known or found
             if known.layout is not None:
-                usual = known.delimiter
-                yield from known.blocks(stream, dialect, usual, may_be_cut=may_be_cut)
+                yield from known.blocks(stream, dialect, known.delimiter, may_be_cut=may_be_cut)
     if known.layout is None:
         yield from known.blocks(source)
 
@@ -305,5 +281,6 @@ def layout_of(
     layout = form.layout()
     ends = layout.ends()
     cut = len(head) if is_whole else ends.last(head)
-    piece = Piece(1, unmarked(head[:cut], 1), cut, unended(head, ends) if is_whole else "")
-    return layout.of(piece, source, dialect or Dialect(), form.delimiter)
+    lacking = unended(head, ends) if is_whole else ""
+    piece = Piece(source, 1, unmarked(head[:cut], 1), cut, lacking)
+    return layout.of(piece, dialect or Dialect(), form.delimiter)

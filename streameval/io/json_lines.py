@@ -52,12 +52,35 @@ _AFTER_OBJECT = re.compile(r"()[ \t\r\n]*")
 _NEXT_ITEM = re.compile(r"\n\{|\},\s*\{")
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
-_USUAL = Notation()
 _AT_ONCE = 256  # lines whose objects are in memory, before they become columns
 
 
 @attrs.frozen
-class JsonBlock:
+class JsonLayout:
+    """How JSON lines are cut, and what their texts mean."""
+
+    notation: Notation = attrs.field(factory=Notation)
+
+    @staticmethod
+    def ends() -> LineEnds:
+        """Return where a file may be cut."""
+        return LineEnds()
+
+    @classmethod
+    def of(cls, piece: Piece, dialect: Dialect, *_: Any, **__: Any) -> tuple[Self | None, Piece]:
+        """Return the layout, which all files share, once there is a line."""
+        return (cls(dialect.notation) if piece.taken else None), piece
+
+    def block(self, piece: Piece) -> JsonBlock:
+        """Make a block of whole lines."""
+        return JsonBlock(**attrs.asdict(piece), layout=self)
+
+
+_USUAL = JsonLayout()
+
+
+@attrs.frozen
+class JsonBlock(Piece):
     """Whole lines of a file of JSON lines.
 
     Blank lines are skipped. If an object has a key twice, the last one counts. Each line is
@@ -65,30 +88,12 @@ class JsonBlock:
 
     Parameters
     ----------
-    source : str
-        The name of the file.
-    first_line : int
-        The number of the first line.
-    data : bytes
-        The lines.
-    taken : int
-        Their number of bytes in the file, before unpacking.
-    unended : str
-        What the last line lacks, as in `Piece`.
-    end : int, optional
-        The position in the file where the block ends, as in `Piece`.
-    notation : Notation
+    layout : JsonLayout
         What texts mean.
     """
 
     unit: ClassVar[str] = "line"
-    source: str
-    first_line: int
-    data: bytes = attrs.field(repr=False)
-    taken: int
-    unended: str = ""
-    end: int | None = None
-    notation: Notation = _USUAL
+    layout: JsonLayout = _USUAL
 
     def rows(
         self,
@@ -96,7 +101,7 @@ class JsonBlock:
     ) -> Iterator[Mapping[str, Any]]:
         """Yield the lines that are objects."""
         rows = (row for _, rows, _ in self._pieces() for row in rows)
-        return rows if self.notation.is_usual else map(self.notation.read_value, rows)
+        return rows if self.layout.notation.is_usual else map(self.layout.notation.read_value, rows)
 
     def cells(self, names: Iterable[str]) -> dict[str, list[Any]]:
         """List the values of some fields and paths, as far as there are such."""
@@ -123,8 +128,8 @@ class JsonBlock:
             # Lists by column: a list for each row would keep the garbage collector busy.
             for name, items in found.items():
                 items.extend(values_of(rows, name))
-        if not self.notation.is_usual:
-            found = {name: self.notation.read_value(items) for name, items in found.items()}
+        if not self.layout.notation.is_usual:
+            found = {name: self.layout.notation.read_value(items) for name, items in found.items()}
         values = {field: found[field[0]] for field in fields}
         row_ids = _joined(numbered)
         return assemble(columns, values, row_ids, faults, where)
@@ -154,37 +159,6 @@ class JsonBlock:
         if is_list(text):
             return _of_lists(self.source, text)
         return _of_array(self.source) if text.startswith("[") else _object(text)
-
-
-@attrs.frozen
-class JsonLayout:
-    """How JSON lines are cut, and what their texts mean."""
-
-    notation: Notation = _USUAL
-
-    @staticmethod
-    def ends() -> LineEnds:
-        """Return where a file may be cut."""
-        return LineEnds()
-
-    @classmethod
-    def of(cls, piece: Piece, _: str, dialect: Dialect, *__: Any) -> tuple[Self | None, Piece]:
-        """Return the layout, which all files share, once there is a line."""
-        return (cls(dialect.notation) if piece.taken else None), piece
-
-    def block(self, source: str, piece: Piece) -> JsonBlock:
-        """Make a block of whole lines."""
-        return JsonBlock(
-            *(source, piece.first_line, piece.data, piece.taken, piece.unended, piece.end),
-            notation=self.notation,
-        )
-
-
-def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
-    """Cut a stream of JSON lines into blocks."""
-    layout = JsonLayout()
-    for piece in pieces(stream, layout.ends()):
-        yield layout.block(stream.name, piece)
 
 
 @attrs.frozen
@@ -226,7 +200,9 @@ def holds_items(head: bytes) -> bool:
     return text.startswith(b"[") or (newline == b"\n" and line.strip() == b"{")
 
 
-def item_blocks(stream: ByteStream, *, may_be_cut: bool = False) -> Iterator[JsonItems]:
+def item_blocks(
+    stream: ByteStream, layout: JsonLayout = _USUAL, *, may_be_cut: bool = False
+) -> Iterator[JsonItems]:
     """Cut an array, or objects over several lines, into blocks, in memory that does not grow.
 
     If the text may be cut and is, the last block is empty and says so.
@@ -249,7 +225,7 @@ def item_blocks(stream: ByteStream, *, may_be_cut: bool = False) -> Iterator[Jso
             break
         if lines:
             data = "".join(lines).encode("utf-8", "surrogateescape")
-            yield JsonItems(stream.name, number, data, stream.taken - taken)
+            yield JsonItems(stream.name, number, data, stream.taken - taken, layout=layout)
         number, taken = number + len(lines), stream.taken
     text += decoder.decode(b"", final=True)
     reason = items.fault(text)
@@ -260,7 +236,7 @@ def item_blocks(stream: ByteStream, *, may_be_cut: bool = False) -> Iterator[Jso
         raise BadDataError(f"{item}: {reason}.")
     if not may_be_cut:
         raise CutShortError(item, f"{reason}; the last item has no end")
-    yield JsonItems(stream.name, number, b"", 0, unended=f"item {number} has no end")
+    yield JsonItems(stream.name, number, b"", 0, f"item {number} has no end", layout=layout)
 
 
 class _Items:
@@ -434,7 +410,7 @@ def holds_records(head: bytes) -> bool:
     return _HEAD.match(head) is not None
 
 
-def record_blocks(stream: ByteStream) -> Iterator[JsonItems]:
+def record_blocks(stream: ByteStream, layout: JsonLayout = _USUAL) -> Iterator[JsonItems]:
     """Make a row of each record: the attributes of it and of its resource, its time and its name.
 
     Raises
@@ -443,21 +419,21 @@ def record_blocks(stream: ByteStream) -> Iterator[JsonItems]:
         If a line is no such export.
     """
     number = 1
-    for block in json_blocks(stream):
+    for piece in pieces(stream, layout.ends()):
         lines: list[str] = []
-        for line, text in enumerate(block.data.split(b"\n"), block.first_line):
+        for line, text in enumerate(piece.data.split(b"\n"), piece.first_line):
             if text.strip():
                 try:
                     rows = [json.dumps(row) for row in _records(json.loads(text))]
                 except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-                    if not block.unended:
+                    if not piece.unended:
                         raise BadDataError(
                             f"{stream.name}, line {line}: not log records of OpenTelemetry in JSON."
                         ) from None
                     rows = [text.decode("utf-8", "surrogateescape")]
                 lines += rows
         data = "".join(f"{row}\n" for row in lines).encode("utf-8", "surrogateescape")
-        yield JsonItems(block.source, number, data, block.taken, block.unended)
+        yield JsonItems(stream.name, number, data, piece.taken, piece.unended, layout=layout)
         number += len(lines)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import attrs
 import numpy as np
@@ -13,6 +13,10 @@ import numpy as np
 from streameval.errors import BadDataError
 from streameval.io.recognition import check_is_text
 from streameval.io.streams import ByteStream
+
+if TYPE_CHECKING:
+    from streameval.io.blocks import Block
+    from streameval.io.notation import Dialect
 
 PIECE_BYTES = 2**20
 _NEWLINE, _QUOTE = b'\n"'
@@ -22,12 +26,14 @@ BYTE_ORDER_MARK = codecs.BOM_UTF8
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen
 class Piece:
     """Some whole lines of a file.
 
     Parameters
     ----------
+    source : str
+        The name of the file.
     first_line : int
         The number of the first line, counted from 1.
     data : bytes
@@ -42,8 +48,9 @@ class Piece:
         only once.
     """
 
+    source: str
     first_line: int
-    data: bytes
+    data: bytes = attrs.field(repr=False)
     taken: int
     unended: str = ""
     end: int | None = None
@@ -94,6 +101,51 @@ class RowEnds:
         return 0
 
 
+class Layout(Protocol):
+    """How the rows of a file of text are cut into blocks."""
+
+    @staticmethod
+    def ends() -> Ends:
+        """Return where a file may be cut."""
+        ...
+
+    @classmethod
+    def of(
+        cls, piece: Piece, dialect: Dialect, usual: str, /, *, looks_on: bool = False
+    ) -> tuple[Layout | None, Piece]:
+        """Read it from the first rows, None without any; also return the rows after it."""
+        ...
+
+    def block(self, piece: Piece) -> Block:
+        """Make a block of whole rows."""
+        ...
+
+
+def text_blocks(
+    stream: ByteStream, layouts: type[Layout], dialect: Dialect, usual: str = ","
+) -> Iterator[Block]:
+    """Cut a stream into blocks.
+
+    Parameters
+    ----------
+    stream : ByteStream
+        The file.
+    layouts : type of Layout
+        What its first rows are read as.
+    dialect : Dialect
+        What is known of it; the first rows show the rest.
+    usual : str
+        The delimiter, unless the first row shows another one.
+    """
+    layout = None
+    for piece in pieces(stream, layouts.ends()):
+        rows = piece
+        if layout is None:
+            layout, rows = layouts.of(piece, dialect, usual, looks_on=True)
+        if layout is not None:
+            yield layout.block(rows)
+
+
 def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
     """Cut a stream into pieces of whole lines, in memory that does not grow with the file.
 
@@ -113,7 +165,9 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
             data = b"".join([*pending, memoryview(chunk)[:cut]])
             end += len(data)
             known_end = end if stream.can_be_read_again else None
-            yield Piece(line, unmarked(data, line), stream.taken - taken, end=known_end)
+            yield Piece(
+                stream.name, line, unmarked(data, line), stream.taken - taken, end=known_end
+            )
             line, taken = line + n_newlines(data), stream.taken
             pending = []
         pending.append(chunk[cut:])
@@ -121,7 +175,7 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
     rest = b"".join(pending)
     if rest or stream.is_cut:
         lacking = stream.cut_short if stream.is_cut else unended(rest, ends)
-        yield Piece(line, unmarked(rest, line), stream.taken - taken, lacking)
+        yield Piece(stream.name, line, unmarked(rest, line), stream.taken - taken, lacking)
 
 
 def check_length(size: int, latest: bytes, ends: Ends, source: str, line: int) -> None:

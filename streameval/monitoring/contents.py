@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from streameval.io.blocks import Block
-    from streameval.io.formats import Layout
+    from streameval.io.lines import Layout
     from streameval.io.notation import Dialect
 
 FINGERPRINT_BYTES = 1024
@@ -328,7 +328,7 @@ class RowReader:
                 self._layout = layout
                 line = mark.line + data.count(b"\n", 0, piece.taken)
                 after = Mark.at(self.content, mark.offset + piece.taken, line, mark)
-                return layout.block(self.content.name, piece), after
+                return layout.block(piece), after
             if is_end:
                 return None, mark
             ends = (layout or JsonLayout).ends()
@@ -346,7 +346,7 @@ class RowReader:
         ends = layout.ends()
         cut = len(data) if is_whole else ends.last(data)
         lacking = unended(data, ends) if is_whole else ""
-        return layout, Piece(mark.line, data[:cut], cut, lacking)
+        return layout, Piece(self.content.name, mark.line, data[:cut], cut, lacking)
 
     def _layout_before(self, mark: Mark) -> Layout:
         """Read the layout from the start of the rows that were read before."""

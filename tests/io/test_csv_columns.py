@@ -11,7 +11,7 @@ from profiles import cases
 from streameval.io import csv_columns
 from streameval.io.columns import Argument, Flags, Labels, Numbers, Texts, Values
 from streameval.io.csv_columns import PlainRows
-from streameval.io.csv_rows import CsvBlock
+from streameval.io.csv_rows import CsvBlock, CsvLayout
 from streameval.io.row_filters import Condition, RowFilter
 from streameval.io.times import Gaps, Times
 
@@ -67,7 +67,7 @@ def reader(request, monkeypatch):
 
 
 def block(data, header=HEADER):
-    return CsvBlock("log", 7, data, len(data), header, ",")
+    return CsvBlock("log", 7, data, len(data), layout=CsvLayout(header, ","))
 
 
 def both(table, columns, where=None):

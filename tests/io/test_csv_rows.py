@@ -10,7 +10,8 @@ from offenders import each
 
 from streameval.io import BadDataError, csv_columns, csv_rows
 from streameval.io.columns import Argument, Labels, Numbers
-from streameval.io.csv_rows import csv_blocks
+from streameval.io.csv_rows import CsvLayout
+from streameval.io.lines import text_blocks
 from streameval.io.notation import Dialect
 from streameval.io.streams import ByteStream
 
@@ -21,7 +22,7 @@ SCORE = Argument("y_pred", ("s",), Numbers())
 def blocks(text, delimiter=","):
     data = text if isinstance(text, bytes) else text.encode()
     dialect = delimiter if isinstance(delimiter, Dialect) else Dialect(delimiter)
-    return list(csv_blocks(ByteStream(io.BytesIO(data), "log"), dialect))
+    return list(text_blocks(ByteStream(io.BytesIO(data), "log"), CsvLayout, dialect))
 
 
 def parse(text, *columns, delimiter=","):
@@ -170,8 +171,12 @@ SET = Dialect(header=("a", "b"), decimal=".")
 )
 def test_first_rows_show_the_dialect(text, dialect, delimiter, decimal, found):
     block = blocks(text, dialect)[0]
-    assert (block.delimiter, block.notation.decimal, block.found) == (delimiter, decimal, found)
-    assert len(block.header) == 2
+    assert (block.layout.delimiter, block.layout.notation.decimal, block.found) == (
+        delimiter,
+        decimal,
+        found,
+    )
+    assert len(block.layout.header) == 2
     n_before = text.lower().count("sep=") + (dialect.header is None)
     assert block.first_line == n_before + 1
 
@@ -188,7 +193,7 @@ def test_first_rows_show_the_dialect(text, dialect, delimiter, decimal, found):
 def test_titles_above_the_header_are_left_out(titles, table):
     (block,) = blocks(titles + table, Dialect())
     (alone,) = blocks(table, Dialect())
-    assert block.header == alone.header
+    assert block.layout.header == alone.layout.header
     assert list(block.rows()) == list(alone.rows())
     assert block.first_line == alone.first_line + titles.count("\n")
     assert block.found.startswith(f"the header of line {block.first_line - 1}")
@@ -206,7 +211,7 @@ def test_titles_above_the_header_are_left_out(titles, table):
     ],
 )
 def test_first_rows_without_a_table_below_are_no_titles(text):
-    assert blocks(text, Dialect())[0].header[0] == "Report"
+    assert blocks(text, Dialect())[0].layout.header[0] == "Report"
 
 
 @each(
@@ -217,12 +222,12 @@ def test_first_rows_without_a_table_below_are_no_titles(text):
     ],
 )
 def test_a_first_row_as_wide_as_the_next_is_no_title(text, header):
-    assert blocks(text, Dialect())[0].header == header
+    assert blocks(text, Dialect())[0].layout.header == header
 
 
 def test_a_hash_above_cells_names_their_column():
     (block,) = blocks("# t s\n1 5 6\n2 6 7\n", Dialect())
-    assert block.header == ("#", "t", "s")
+    assert block.layout.header == ("#", "t", "s")
 
 
 def test_the_first_of_two_columns_may_lack_its_name():
@@ -233,19 +238,20 @@ def test_the_first_of_two_columns_may_lack_its_name():
 
 
 def test_a_tab_is_beside_decimal_commas():
-    (block,) = csv_blocks(ByteStream(io.BytesIO(b"t\ts\n1\t0,5\n"), "log"), Dialect(), "\t")
-    assert (block.notation.decimal, block.found) == (",", "decimal commas")
+    stream = ByteStream(io.BytesIO(b"t\ts\n1\t0,5\n"), "log")
+    (block,) = text_blocks(stream, CsvLayout, Dialect(), "\t")
+    assert (block.layout.notation.decimal, block.found) == (",", "decimal commas")
 
 
 def test_spaces_around_cells_are_left_out():
     (block,) = blocks('t, s\n spam , "a, b"\n')
-    assert block.header == ("t", "s")
+    assert block.layout.header == ("t", "s")
     assert list(block.rows()) == [{"t": "spam", "s": "a, b"}]
 
 
 @each("text", ["spam ham\nspam\n", "spam ham\n", "spam\nham eggs\n", "a b\n1 2\n1 2 3\n"])
 def test_words_are_no_columns(text):
-    assert len(blocks(text, Dialect())[0].header) == 1
+    assert len(blocks(text, Dialect())[0].layout.header) == 1
 
 
 @each("text", ["sep=;\n", "sep=;", "sep=;\n\n"])
@@ -255,7 +261,7 @@ def test_separator_line_is_no_row(text):
 
 @each("first", ["sep=ab", "sep=", 'sep="', "x sep=,b"])
 def test_other_first_lines_are_headers(first):
-    assert [block.header for block in blocks(f"{first}\n")] == [tuple(first.split(","))]
+    assert [block.layout.header for block in blocks(f"{first}\n")] == [tuple(first.split(","))]
 
 
 @each(
@@ -264,7 +270,7 @@ def test_other_first_lines_are_headers(first):
 )
 def test_blocks_take_a_header_that_its_delimiter_splits(text, header):
     (block,) = blocks(text)
-    assert block.header == header
+    assert block.layout.header == header
 
 
 def test_blocks_are_none_when_the_file_is_empty():
@@ -352,7 +358,7 @@ def test_large_quoted_tables_are_read_as_by_the_csv_module(odd):
 )
 def test_tables_with_quotes_around_whole_cells_are_split_by_columns(text, is_split):
     block = blocks(text)[0]
-    rows = csv_rows.PlainRows.of(block.data, len(block.header), ",")
+    rows = csv_rows.PlainRows.of(block.data, len(block.layout.header), ",")
     assert (rows is not None and rows.split({}) is not None) == is_split
 
 
@@ -380,7 +386,7 @@ def test_block_repr_leaves_out_the_data():
 )
 def test_first_rows_show_that_their_numbers_have_no_name(text, header):
     (block,) = blocks(text, Dialect())
-    assert block.header == header
+    assert block.layout.header == header
     assert ("numbers of rows before the first column" in block.found) == (header[0] == "row")
 
 

@@ -7,7 +7,9 @@ import pytest
 
 from streameval.io import json_lines
 from streameval.io.columns import Argument, Labels, Numbers, Vectors
-from streameval.io.json_lines import JsonBlock, json_blocks
+from streameval.io.json_lines import JsonBlock, JsonLayout
+from streameval.io.lines import text_blocks
+from streameval.io.notation import Dialect
 from streameval.io.streams import ByteStream, name_of
 
 LABEL = Argument("y_true", ("t",), Labels(integers=True))
@@ -178,7 +180,7 @@ def test_block_pickles():
 @pytest.mark.usefixtures("small_pieces")
 def test_blocks_parse_to_the_same_rows_whatever_their_size():
     data = "".join(json.dumps({"t": n}) + "\n" * (1 + n % 2) for n in range(50)).encode()
-    blocks = list(json_blocks(ByteStream(io.BytesIO(data), "log")))
+    blocks = list(text_blocks(ByteStream(io.BytesIO(data), "log"), JsonLayout, Dialect()))
     whole = block(data).parse([LABEL])
     assert len(blocks) > 10
     assert [n for b in blocks for n in b.parse([LABEL]).batch["y_true"].tolist()] == list(range(50))

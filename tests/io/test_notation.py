@@ -12,7 +12,8 @@ from offenders import each
 
 import streameval as se
 from streameval.io.columns import Argument, Labels, Numbers
-from streameval.io.csv_rows import csv_blocks
+from streameval.io.csv_rows import CsvLayout
+from streameval.io.lines import text_blocks
 from streameval.io.notation import Dialect, Notation, advice, known_encoding, value_of_cell
 from streameval.io.streams import ByteStream
 
@@ -187,7 +188,8 @@ def test_dates_are_read_in_their_order(cell: str, dmy: str | None, mdy: str | No
 
 
 def parsed(data: bytes, *names: str, **dialect: object) -> dict[str, list[float]]:
-    blocks = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect(**dialect))  # type: ignore[arg-type]
+    stream = ByteStream(io.BytesIO(data), "log")
+    blocks = text_blocks(stream, CsvLayout, Dialect(**dialect))  # type: ignore[arg-type]
     columns = [Argument(name, (name,), Numbers(gaps=True)) for name in names]
     batch = next(iter(blocks)).parse(columns).batch
     return {name: array.tolist() for name, array in batch.items()}
@@ -211,7 +213,8 @@ def test_tables_are_read_in_their_notation_and_encoding() -> None:
 
 def test_rows_that_an_encoding_lacks_are_bad() -> None:
     data = b"a,b\n\x81,1\nx,2\n"
-    (block,) = csv_blocks(ByteStream(io.BytesIO(data), "log"), Dialect(encoding="cp1252"))
+    stream = ByteStream(io.BytesIO(data), "log")
+    (block,) = text_blocks(stream, CsvLayout, Dialect(encoding="cp1252"))
     result = block.parse([Argument("b", ("b",), Numbers())])
     assert result.faults == [(2, "not cp1252")]
     assert result.batch["b"].tolist() == [2.0]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from streameval.io.csv_rows import CsvBlock
+from streameval.io.csv_rows import CsvBlock, CsvLayout
 from streameval.io.json_lines import JsonBlock
 from streameval.io.messages import FieldEntries, JsonMessages, raw_rows
 
@@ -15,7 +15,8 @@ def test_lines_of_json_are_found_by_number():
 
 
 def test_rows_of_a_table_include_their_quoted_lines():
-    block = CsvBlock("f", 2, b'1,a\n2,"b\nc"\n3,"open', 20, ("x", "y"), ",")
+    layout = CsvLayout(("x", "y"), ",")
+    block = CsvBlock("f", 2, b'1,a\n2,"b\nc"\n3,"open', 20, layout=layout)
     assert list(raw_rows(block, [2, 3, 5])) == [b"1,a", b'2,"b\nc"', b'3,"open']
 
 

@@ -258,7 +258,7 @@ def test_bad_rows_are_named_by_their_line_also_after_a_restart(suffix, follow):
 
 def test_names_in_a_header_have_no_spaces_around_them(follow):
     Path("a.csv").write_text("t, s\n1, 5\n")
-    assert follow("a.csv").read(100).block.header == ("t", "s")
+    assert follow("a.csv").read(100).block.layout.header == ("t", "s")
 
 
 def test_blank_lines_before_the_first_row_tell_nothing(follow):
