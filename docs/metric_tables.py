@@ -85,7 +85,7 @@ def _how_asked(row):
 
 
 def _names(row):
-    parameter = [f"`{_parameter(*row.parameter)}`"] if row.parameter else []
+    parameter = [f"`{_parameter(row.parameter)}`"] if row.parameter else []
     return (
         f"`{row.name}`",
         _cutoff(row),
@@ -101,8 +101,8 @@ def trec_names(row):
     return [name for name in names if name]
 
 
-def _parameter(name, usual):
-    return f"{name}=" if usual is None else f"{name}={usual:g}"
+def _parameter(own):
+    return f"{own.name}={'' if own.default is None else f'{own.default:g}'}"
 
 
 def _cutoff(row):

@@ -9,7 +9,8 @@ import numpy as np
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import RowBuffer, Rows
-from streameval.configs.values import USUAL_BUDGET, MeanConfig
+from streameval.configs import USUAL_BUDGET
+from streameval.configs.values import MeanConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Mask
 from streameval.inputs.arrays import (

@@ -19,6 +19,7 @@ from streameval.accumulators.decisions import (
     score_of_pairs,
 )
 from streameval.accumulators.pending import RowBuffer, Rows
+from streameval.configs import USUAL_BUDGET
 from streameval.configs.paired import PairedConfig, pairs_of
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Mask
@@ -180,7 +181,7 @@ class Paired(
         from_scores: bool | None = None,
         ignore_label: Label | None = None,
         measures: Sequence[str] | str = (),
-        budget: int | None = 65_536,
+        budget: int | None = USUAL_BUDGET,
         nan: Literal["raise", "skip"] = "raise",
     ) -> None:
         self._configure(locals())

@@ -20,9 +20,10 @@ from streameval.accumulators.ranked_rows import (
     unweighted,
     weighted_queries,
 )
+from streameval.configs import USUAL_BUDGET
 from streameval.configs.measures.requested import DEFAULT_MEASURES
 from streameval.configs.options import flag
-from streameval.configs.ranking import USUAL_BUDGET, RankingConfig, preset
+from streameval.configs.ranking import RankingConfig, preset
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint

@@ -13,8 +13,9 @@ from streameval.accumulators.pending import (
     Rows,
     numbers_within,
 )
+from streameval.configs import USUAL_BUDGET
 from streameval.configs.error_measures import MOMENTS
-from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
+from streameval.configs.regression import RegressionConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Floats
 from streameval.inputs.arrays import (

@@ -8,3 +8,6 @@ Negative = Literal["raise", "zero"]
 TieRule = Literal["expected", "docid_desc", "pessimistic", "optimistic"]
 Unit = Literal["s", "ms", "us", "ns"]
 Unjudged = Literal["nonrelevant", "drop"]
+
+USUAL_BUDGET = 65_536
+"""The number of bins that are kept for quantiles, or of pairs of scores, if nothing is said."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable
 from typing import Any, Literal, Self
 
 import attrs
@@ -16,35 +15,13 @@ from streameval.configs.names import (
     read_number,
     unknown_name,
 )
-from streameval.configs.options import finite_number
+from streameval.configs.options import Parameter, finite_number
 from streameval.errors import InvalidInputError
 
 Better = Literal["higher", "lower", ""]
 
 _FORM = re.compile(r"(?P<name>[a-z_0-9]+)(?:\((?:(?P<key>[a-z]+)=)?(?P<value>[^()=]*)\))?")
 _MAX_POWER = 100.0
-
-
-@attrs.frozen
-class Parameter:
-    """What stands in the brackets of a measure.
-
-    Parameters
-    ----------
-    name : str
-        As in ``huber(delta=1.5)``.
-    rule : str
-        What it must be, as the end of a sentence.
-    is_valid : callable
-        Whether a number is.
-    default : float, optional
-        What it is without brackets; by default they are required.
-    """
-
-    name: str
-    rule: str
-    is_valid: Callable[[float], bool]
-    default: float | None = None
 
 
 @attrs.frozen
@@ -194,9 +171,9 @@ _ROWS = (
         others=("mean_tweedie_deviance", "tweedie", "tweedie_deviance_score"),
         terms=(Term("tweedie"),),
         parameter=Parameter(
-            "power",
-            "at most 0, or at least 1, within 100 of 0",
-            lambda power: not 0.0 < power < 1.0 and abs(power) <= _MAX_POWER,
+            name="power",
+            rule="at most 0, or at least 1, within 100 of 0",
+            is_valid=lambda power: not 0.0 < power < 1.0 and abs(power) <= _MAX_POWER,
         ),
     ),
     ErrorMeasureRow(
@@ -231,7 +208,10 @@ _ROWS = (
         others=("huber_loss",),
         terms=(Term("huber"),),
         parameter=Parameter(
-            "delta", "above 0, at most 2**400", lambda delta: 0.0 < delta <= 2.0**400, 1.0
+            name="delta",
+            default=1.0,
+            rule="above 0, at most 2**400",
+            is_valid=lambda delta: 0.0 < delta <= 2.0**400,
         ),
     ),
     ErrorMeasureRow(
@@ -286,7 +266,7 @@ _ROWS = (
         oracle="NumPy, quantile of averaged_inverted_cdf",
         others=("error_quantile",),
         has_sketch=True,
-        parameter=Parameter("q", "in [0, 1]", lambda q: 0.0 <= q <= 1.0),
+        parameter=Parameter(name="q", rule="in [0, 1]", is_valid=lambda q: 0.0 <= q <= 1.0),
     ),
 )
 ERROR_MEASURES = {row.name: row for row in _ROWS}
@@ -399,7 +379,5 @@ def _parameter(row: ErrorMeasureRow, key: str | None, text: str | None, name: st
         )
     number = read_number(text)
     if number is None or not own.is_valid(number):
-        raise InvalidInputError(
-            f"needs a {own.name}= {own.rule}, got {name!r}", argument="measures"
-        )
+        raise own.unfit(name)
     return number + 0.0

@@ -155,6 +155,38 @@ def classes_of_scores(value: Any, *, name: str = "classes", min_count: int = 2) 
     return classes
 
 
+@attrs.frozen(kw_only=True)
+class Parameter:
+    """What stands in the brackets of a measure.
+
+    Parameters
+    ----------
+    name : str
+        As in ``huber(delta=1.5)``.
+    default : float, optional
+        What it is without brackets; by default they are required.
+    rule : str
+        What it must be, as the end of a sentence.
+    is_valid : callable
+        Whether a number is.
+    is_whole : bool
+        Whether it is a whole number.
+    """
+
+    name: str
+    default: float | None = None
+    rule: str
+    is_valid: Callable[[float], bool]
+    is_whole: bool = False
+
+    def unfit(self, measure: str) -> InvalidInputError:
+        """Make the error of a measure, as it was written, whose parameter breaks the rule."""
+        kind = "whole " if self.is_whole else ""
+        return InvalidInputError(
+            f"needs a {kind}{self.name}= {self.rule}, got {measure!r}", argument="measures"
+        )
+
+
 @functools.cache
 def checks(config: Any) -> tuple[tuple[str, Callable[..., Any] | None, Any], ...]:
     """List the options of a configuration: name, check and default."""

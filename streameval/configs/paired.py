@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 import attrs
 
+from streameval.configs import USUAL_BUDGET
 from streameval.configs.collection import SEPARATOR, canonical_name
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import chosen_names
@@ -41,7 +42,6 @@ MAX_JOINT_CLASSES = 64
 MAX_MODELS = 64
 """The max number of models that are compared in pairs."""
 
-_BUDGET = 65_536
 _measures = partial(chosen_names, known=dict.fromkeys((*PAIRED_MEASURES, *ERRORS, *VALUES), ()))
 _ARRAYS = ("y_true", "sample_weight")
 _OF_CLASSES = ("multilabel", "threshold", "scores", "pos_label", "from_scores", "ignore_label")
@@ -88,7 +88,7 @@ class PairedConfig(Config):
     budget: PositiveInt | None = option(
         'The number of pairs of scores kept for "roc_auc", and of the bins of each '
         "model beyond it; None keeps every pair.",
-        default=_BUDGET,
+        default=USUAL_BUDGET,
         is_omitted=True,
     )
     nan: Literal["raise", "skip"] = option(
@@ -155,7 +155,7 @@ class PairedConfig(Config):
 
     def completed(self) -> Self:
         """Check that the measures fit the other options."""
-        if self.budget != _BUDGET and not self.has_curve:
+        if self.budget != USUAL_BUDGET and not self.has_curve:
             raise InvalidInputError(
                 'is for measures with "roc_auc", got ',
                 Named("measures", repr(self.measures)),

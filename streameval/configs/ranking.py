@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import attrs
 
-from streameval.configs import ApNorm, Negative, TieRule, Unjudged
+from streameval.configs import USUAL_BUDGET, ApNorm, Negative, TieRule, Unjudged
 from streameval.configs.measures import Measure, measure
 from streameval.configs.measures.requested import (
     DEFAULT_MEASURES,
@@ -44,7 +44,6 @@ Gain = Literal["linear", "exp2"] | tuple[tuple[float, float], ...]
 EMPTY = ("zero", "skip", "one", "nan")
 MISSING = ("zero", "skip")
 _MAX_GAIN = 2.0**400
-USUAL_BUDGET = 65_536
 _IMMUTABLE = frozenset({str, bool, int, float, type(None)})
 
 
@@ -75,7 +74,7 @@ def measures_text() -> str:
     optional = ", ".join(row.name for row in rows if row.cutoff == "optional")
     required = ", ".join(f"{row.name}@k" for row in rows if row.cutoff == "required")
     uncut = (
-        f"{row.name}({row.parameter[0]}={_default(row.parameter[1])})"
+        f"{row.name}({row.parameter.name}={_default(row.parameter.default)})"
         if row.parameter
         else row.name
         for row in rows

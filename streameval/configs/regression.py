@@ -9,6 +9,7 @@ from typing import Annotated, Any, Self
 
 import attrs
 
+from streameval.configs import USUAL_BUDGET
 from streameval.configs.error_measures import (
     MOMENTS,
     ErrorMeasure,
@@ -21,7 +22,6 @@ from streameval.configs.options import Config, PositiveInt, option, positive_int
 from streameval.errors import InvalidInputError
 from streameval.inputs.classes import canonical_label
 
-USUAL_BUDGET = 65_536
 AVERAGES = ("uniform_average", "variance_weighted")
 MAX_OUTPUTS = 1024
 """The max number of outputs: a batch is summed output by output, and 16 MiB hold all sums."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, Self
 
 import attrs
 
+from streameval.configs import USUAL_BUDGET
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import as_names, check_distinct
 from streameval.configs.options import Arrays, Config, PositiveInt, fraction, option
@@ -22,7 +23,6 @@ from streameval.inputs.classes import (
     without_names,
 )
 
-USUAL_BUDGET = 65_536
 MAX_COLUMNS = 1024
 
 

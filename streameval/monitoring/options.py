@@ -73,7 +73,6 @@ class MonitorOptions:
     key: _Column | None = option(
         "The column that joins a prediction and its label.",
         default=None,
-        help="the id of a prediction and its label",
     )
     time: _Column = option("The column of the event time.")
     label_time: _Column | None = option(

@@ -10,12 +10,11 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.configs.measures.table import MAX_GRADE, MEASURES, MeasureRow
+from streameval.configs.measures.table import MEASURES, MeasureRow
 from streameval.configs.names import closest, nearest, number_text
 from streameval.errors import InvalidInputError
 
 NO_PARAMETERS: Mapping[str, float] = {}
-_MAX_WEIGHT = 1e6
 _OTHER_NAMES = {other: row.name for row in MEASURES.values() for other in row.others}
 _FORM = re.compile(r"(?P<name>[a-z0-9_]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>[0-9.]+))?")
 _TREC_FORM = re.compile(
@@ -64,7 +63,8 @@ class Measure:
         family, digits = _renamed(family, digits, held, name)
         options = _options(held, family, name)
         own = MEASURES[family].parameter
-        parameter = None if own is None else options.get(own[0], parameters.get(family, own[1]))
+        usual = None if own is None else parameters.get(family, own.default)
+        parameter = None if own is None else options.get(own.name, usual)
         cutoff = _cutoff(digits, family, name)
         made = cls(family, cutoff, options.get("rel"), parameter)
         _check(made, name)
@@ -80,8 +80,8 @@ class Measure:
         """The canonical name."""
         options, own, value = [], self.row.parameter, self.parameter
         # tools disagree on the default persistence, so it is always said
-        if own is not None and (self.family == "rbp" or own[1] is None or own[1] != value):
-            options.append(f"{own[0]}={f'{value:g}' if self.family == 'err' else repr(value)}")
+        if own is not None and (self.family == "rbp" or value != own.default):
+            options.append(f"{own.name}={f'{value:g}' if own.is_whole else repr(value)}")
         if self.level is not None:
             options.append(f"rel={number_text(self.level)}")
         brackets = f"({','.join(options)})" if options else ""
@@ -168,8 +168,8 @@ def split_name(name: str) -> NameParts:
         key, _, value = part.partition("=")
         options.append((key, value))
     if parts.get("number"):  # as in iprec_at_recall_0.10
-        own = MEASURES[family].parameter or ("", None)
-        options.append((own[0], parts["number"]))
+        own = MEASURES[family].parameter
+        options.append(("" if own is None else own.name, parts["number"]))
     if len(dict(options)) < len(options):
         raise unknown_option(family, name)
     return NameParts(family, parts.get("cutoff"), tuple(options))
@@ -234,7 +234,7 @@ def _options(held: Mapping[str, str], family: str, name: str) -> dict[str, float
 def _known_options(family: str) -> set[str]:
     row = MEASURES[family]
     known = {"rel"} if row.has_level else set()
-    return known | (set() if row.parameter is None else {row.parameter[0]})
+    return known | (set() if row.parameter is None else {row.parameter.name})
 
 
 def unknown_option(family: str, name: str) -> InvalidInputError:
@@ -266,26 +266,12 @@ def _cutoff(digits: str | None, family: str, name: str) -> int | None:
 def _check(measure: Measure, name: str) -> None:
     """Refuse a parameter that is missing or out of range."""
     parameter, own = measure.parameter, measure.row.parameter
-    if own is not None and parameter is None:
+    if own is None:
+        return
+    if parameter is None:
         raise InvalidInputError(
-            f"needs {own[0]}= in brackets, as in {measure.family}({own[0]}=0.2), got {name!r}",
+            f"needs {own.name}= in brackets, as in {measure.family}({own.name}=0.2), got {name!r}",
             argument="measures",
         )
-    if measure.family in ("rbp", "rbp_resid") and not 0.0 < measure.number < 1.0:
-        raise InvalidInputError(
-            f"needs a p= above 0 and below 1, got {name!r}", argument="measures"
-        )
-    if measure.family == "iprec" and not 0.0 <= measure.number <= 1.0:
-        raise InvalidInputError(f"needs a recall= of 0 to 1, got {name!r}", argument="measures")
-    if measure.family == "set_f" and not 0.0 <= measure.number <= _MAX_WEIGHT:
-        raise InvalidInputError(
-            f"needs a beta= of 0 to {_MAX_WEIGHT:g}, got {name!r}", argument="measures"
-        )
-    if measure.family == "rprec_mult" and not 0.0 < measure.number <= 1000.0:
-        raise InvalidInputError(
-            f"needs a times= above 0 and at most 1000, got {name!r}", argument="measures"
-        )
-    if measure.family == "err" and parameter not in range(1, MAX_GRADE + 1):
-        raise InvalidInputError(
-            f"needs a whole max= of 1 to {MAX_GRADE}, got {name!r}", argument="measures"
-        )
+    if not own.is_valid(parameter):
+        raise own.unfit(name)

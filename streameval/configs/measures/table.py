@@ -7,10 +7,13 @@ from typing import Literal
 
 import attrs
 
+from streameval.configs.options import Parameter
+
 MAX_CUTOFF = 2**31 - 1
 MAX_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
 
 _ORDERED = ("docid_desc",)
+_MAX_WEIGHT = 1e6
 _ARRANGED = ("docid_desc", "pessimistic", "optimistic")
 
 Cutoff = Literal["optional", "required", "none"]
@@ -42,8 +45,8 @@ class MeasureRow:
         Its names in other tools.
     of_trec, cut_of_trec : str
         What trec_eval calls it, and what it calls it with a cutoff, if it has it.
-    parameter : (str, float or None), optional
-        The parameter in parentheses and its default; None if it is required.
+    parameter : Parameter, optional
+        The parameter in parentheses.
     has_level : bool
         Whether the parentheses can also hold ``rel=``.
     min_value, max_value : float
@@ -78,7 +81,7 @@ class MeasureRow:
     others: tuple[str, ...] = ()
     of_trec: str = ""
     cut_of_trec: str = ""
-    parameter: tuple[str, float | None] | None = None
+    parameter: Parameter | None = None
     has_level: bool = True
     max_cutoff: int = MAX_CUTOFF
     min_value: float = 0.0
@@ -99,6 +102,12 @@ class MeasureRow:
         trec = "trec_eval" if self.of_trec or self.cut_of_trec else ""
         parts = ("the definition, over every order of tied documents", trec, self.also)
         return "; ".join(filter(None, parts))
+
+
+def _persistence(usual: float) -> Parameter:
+    """Declare the share of readers who go on to the next document."""
+    rule = "above 0 and below 1"
+    return Parameter(name="p", default=usual, rule=rule, is_valid=lambda p: 0.0 < p < 1.0)
 
 
 _ROWS = (
@@ -227,7 +236,13 @@ _ROWS = (
         help="The mean of 1 / the rank at which a reader stops, if a document stops a reader with "
         "probability (2^relevance - 1) / 2^max.",
         formula=r"\sum_{i \le k} \frac{s_i}i \prod_{j < i} (1 - s_j)",
-        parameter=("max", 4.0),
+        parameter=Parameter(
+            name="max",
+            default=4.0,
+            rule=f"of 1 to {MAX_GRADE}",
+            is_valid=lambda grade: grade in range(1, MAX_GRADE + 1),
+            is_whole=True,
+        ),
         has_level=False,
     ),
     MeasureRow(
@@ -281,7 +296,7 @@ _ROWS = (
         title="Rank-biased precision (RBP)",
         help="The sum of (1 - p) p**(r_i - 1).",
         formula=r"\sum_i (1 - p) p^{r_i - 1}",
-        parameter=("p", 0.8),
+        parameter=_persistence(0.8),
         of_trec="rbp_p={}",
     ),
     MeasureRow(
@@ -319,7 +334,12 @@ _ROWS = (
         formula=r"\frac{(1 + \beta) P S}{\beta P + S}",
         others=("setf",),
         of_trec="set_F_{}",
-        parameter=("beta", 1.0),
+        parameter=Parameter(
+            name="beta",
+            default=1.0,
+            rule=f"of 0 to {_MAX_WEIGHT:g}",
+            is_valid=lambda beta: 0.0 <= beta <= _MAX_WEIGHT,
+        ),
         of_set=True,
     ),
     MeasureRow(
@@ -347,7 +367,9 @@ _ROWS = (
         formula=r"\max_{i \ge \mathrm{round}(x R)} \frac{i}{r_i}",
         others=("iprec_at_recall",),
         of_trec="iprec_at_recall_{:.2f}",
-        parameter=("recall", None),
+        parameter=Parameter(
+            name="recall", rule="of 0 to 1", is_valid=lambda recall: 0.0 <= recall <= 1.0
+        ),
         ties=_ARRANGED,
     ),
     MeasureRow(
@@ -364,7 +386,11 @@ _ROWS = (
         help="The precision at rank times * R, rounded up.",
         formula=r"\frac{\#\{r_i \le k\}}k, \quad k = \lfloor x R + 0.9 \rfloor",
         of_trec="Rprec_mult_{:.2f}",
-        parameter=("times", None),
+        parameter=Parameter(
+            name="times",
+            rule="above 0 and at most 1000",
+            is_valid=lambda times: 0.0 < times <= 1000.0,
+        ),
     ),
     MeasureRow(
         name="relative_p",
@@ -457,7 +483,7 @@ _ROWS = (
         "retrieved; 0 if all that were retrieved are judged.",
         formula=r"1 - \sum_{i \text{ judged}} (1 - p) p^{i - 1}",
         of_trec="rbp_resid_p={}",
-        parameter=("p", 0.9),
+        parameter=_persistence(0.9),
         has_level=False,
         better="lower",
         uses_judged=True,
