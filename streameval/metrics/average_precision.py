@@ -10,8 +10,6 @@ rates (Davis and Goadrich, The relationship between precision-recall and ROC cur
 
 from __future__ import annotations
 
-import math
-
 import attrs
 import numpy as np
 
@@ -69,7 +67,7 @@ class _Steps:
 
 def average_precision(table: CellTable) -> Bounded:
     """Bound the step-wise average precision."""
-    if table.is_exact or not table.estimate.n_pos:
+    if table.is_exact:
         value = table.once("average_precision", lambda: curves.average_precision(table.estimate))
         return Bounded(value)
     steps = _Steps.of(table)
@@ -83,7 +81,7 @@ def average_precision(table: CellTable) -> Bounded:
 
 
 def average_precision_confidence(table: CellTable, z: float) -> tuple[float, float]:
-    """Compute the interval of `z` deviations; nan without a positive.
+    """Compute the interval of `z` deviations.
 
     As if the value were a proportion of the positives (Boyd, Eng and Page, Area under the
     precision-recall curve: point estimates and confidence intervals, 2013), with Wilson's interval,
@@ -96,7 +94,7 @@ def average_precision_confidence(table: CellTable, z: float) -> tuple[float, flo
 
 def pr_auc(table: CellTable) -> Bounded:
     """Bound the area of the trapezoids."""
-    if table.is_exact or not table.estimate.n_pos:
+    if table.is_exact:
         return Bounded(curves.pr_auc(table.estimate))
     steps = _Steps.of(table)
     narrow = steps.pos * (_start_precision(steps) + steps.end_precision) / 2
@@ -113,8 +111,6 @@ def pr_auc_davis_goadrich(table: CellTable) -> Bounded:
     Precision at a recall falls with the false positives at that recall. There are fewest if all
     positives of a cell are first, and most if all negatives are first.
     """
-    if not table.estimate.n_pos:
-        return Bounded(math.nan)
     steps = _Steps.of(table)
     path = _path(steps, steps.pos)
     value = steps.total(path, path)
@@ -128,7 +124,7 @@ def pr_auc_davis_goadrich(table: CellTable) -> Bounded:
 def average_precision_interpolated(table: CellTable) -> Bounded:
     """Bound the interpolated average precision by its values on the extreme data sets."""
     metric = curves.average_precision_interpolated
-    if table.is_exact or not table.estimate.n_pos:
+    if table.is_exact:
         return Bounded(metric(table.estimate))
     steps = _Steps.of(table)
     best_after = np.maximum(steps.best_below, steps.end_precision)

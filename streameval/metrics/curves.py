@@ -5,7 +5,7 @@ values on the two extreme data sets of a table bound the exact value (see `CellT
 Hanley and McNeil (1982) for the area under the ROC curve; McClish (1989) for the partial one;
 Manning, Raghavan and Schuetze, Introduction to Information Retrieval (2008), for interpolated
 precision. The arithmetic follows scikit-learn operation by operation, so that exact values are
-equal.
+equal. A function is called only where its row in the table of a curve finds what the metric needs.
 """
 
 from __future__ import annotations
@@ -91,8 +91,6 @@ def area_of(table: CellTable) -> float:
 
 def partial_roc_auc(points: Points, max_fpr: float) -> float:
     """Compute the area up to a false positive rate, scaled to 0.5 for chance and 1 for best."""
-    if not (points.n_pos and points.n_neg):
-        return math.nan
     fpr, tpr = _corners(points)
     if max_fpr == 1.0:
         return _area(fpr, tpr)
@@ -105,8 +103,6 @@ def partial_roc_auc(points: Points, max_fpr: float) -> float:
 
 def average_precision(points: Points) -> float:
     """Sum precision over the steps of recall; ties are one threshold."""
-    if not points.n_pos:
-        return math.nan
     precision, recall, _ = precision_recall_curve(points)
     area = -float(np.sum(np.diff(recall) * precision[:-1]))
     return min(max(0.0, area), 1.0)  # rounded steps may exceed it
@@ -114,24 +110,18 @@ def average_precision(points: Points) -> float:
 
 def pr_auc(points: Points) -> float:
     """Compute the area of the trapezoids under the precision-recall points."""
-    if not points.n_pos:
-        return math.nan
     precision, recall, _ = precision_recall_curve(points)
     return min(-float(np.trapezoid(precision, recall)), 1.0)
 
 
 def average_precision_interpolated(points: Points) -> float:
     """Sum, over the steps of recall, the highest precision at that recall or above."""
-    if not points.n_pos:
-        return math.nan
     steps = np.diff(points.recall, prepend=0.0)
     return float(np.sum(steps * best_from(points.precision)))
 
 
 def average_precision_11pt(points: Points) -> float:
     """Average the highest precision at a recall of at least 0, 0.1, ..., 1."""
-    if not points.n_pos:
-        return math.nan
     best = best_from(points.precision)
     return math.fsum(best[index] for index in tenths(points)) / 11
 
@@ -154,8 +144,6 @@ def ks(points: Points) -> tuple[float, float]:
 
     The larger one is the two-sample Kolmogorov-Smirnov statistic of positives and negatives.
     """
-    if not (points.n_pos and points.n_neg):
-        return math.nan, math.nan
     above = points.tp / points.n_pos - points.fp / points.n_neg
     return max(float(above.max()), 0.0), max(float(-above.min()), 0.0)
 
@@ -193,8 +181,6 @@ def _exact_f(points: Points, beta: float, indices: Indices) -> Iterator[tuple[in
 
 def recall_at_precision(points: Points, min_precision: float) -> float:
     """Find the highest recall with a precision of at least `min_precision`; 0 if there is none."""
-    if not points.n_pos:
-        return math.nan
     last = last_at_precision(points, min_precision)
     tp = points.exact_tp
     return 0.0 if last is None else share_of(tp[last], tp[-1] - tp[last])
@@ -208,8 +194,6 @@ def last_at_precision(points: Points, min_precision: float) -> int | None:
 
 def precision_at_recall(points: Points, min_recall: float) -> float:
     """Find the highest precision with a recall of at least `min_recall`."""
-    if not points.n_pos:
-        return math.nan
     tp, fp = points.exact_tp, points.exact_fp
     first = int(reaches(tp, tp[-1] - tp, min_recall).argmax())
 

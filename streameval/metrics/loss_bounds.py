@@ -104,8 +104,6 @@ def _mean_loss(
     """
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = rounded_sum(pos) + rounded_sum(neg)
-    if not n:
-        return Bounded(math.nan)
 
     def mean(positives: Floats, negatives: Floats) -> float:
         return rounded_sum(pos * of_positive(positives) + neg * of_negative(negatives)) / n
@@ -141,8 +139,6 @@ def ece(table: CellTable, bins: int = 15) -> Bounded:
     """
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = rounded_sum(pos) + rounded_sum(neg)
-    if not n:
-        return Bounded(math.nan)
 
     def excess(cells: Indices, terms: Floats, at: Indices) -> Floats:
         """Sum the terms of some cells, the lowest first, in each bin."""
@@ -193,8 +189,6 @@ def adaptive_ece(table: CellTable, bins: int = 15) -> Bounded:
     low, high = table.lo[::-1], table.hi[::-1]
     ends = np.append(0.0, np.cumsum(pos + neg))
     n = float(ends[-1])
-    if not n:
-        return Bounded(math.nan)
     edges = np.arange(bins + 1) * n / bins
     edges[-1] = n
     cuts = np.union1d(ends, edges)

@@ -94,9 +94,8 @@ def specificity_at_sensitivity(table: CellTable, s: float) -> Bounded:
     """
 
     def specificity(points: Points) -> float:
-        at = _first_at(points, s)
-        fp = points.exact_fp
-        return math.nan if at is None else share_of(fp[-1] - fp[at], fp[at])
+        at, fp = _reached(points, s), points.exact_fp
+        return share_of(fp[-1] - fp[at], fp[at])
 
     return of_shares(table, specificity)
 
@@ -108,9 +107,8 @@ def fpr_at_tpr(table: CellTable, t: float) -> Bounded:
     """
 
     def fpr(points: Points) -> float:
-        at = _first_at(points, t)
-        fp = points.exact_fp
-        return math.nan if at is None else share_of(fp[at], fp[-1] - fp[at])
+        at, fp = _reached(points, t), points.exact_fp
+        return share_of(fp[at], fp[-1] - fp[at])
 
     value = fpr(table.estimate)
     return Bounded(value) if table.is_exact else Bounded(value, fpr(table.high), fpr(table.low))
@@ -137,8 +135,6 @@ def threshold_at_sensitivity(table: CellTable, s: float) -> Threshold:
 
     It is that of `specificity_at_sensitivity` and `fpr_at_tpr`; nan without a positive.
     """
-    if not table.estimate.n_pos:
-        return Threshold(math.nan)
     return hull(table, _reached(table.estimate, s))
 
 
@@ -153,8 +149,6 @@ def equal_error_rate(table: CellTable) -> Bounded:
 def equal_error_rate_threshold(table: CellTable) -> Threshold:
     """Bound the highest threshold at which the FPR is at least the FNR."""
     points = table.estimate
-    if not (points.n_pos and points.n_neg):
-        return Threshold(math.nan)
     tp, fp = points.exact_tp, points.exact_fp
     n_pos, n_neg = tp[-1].to_fraction(), fp[-1].to_fraction()
 
@@ -173,8 +167,6 @@ def youden_j_threshold(table: CellTable) -> Threshold:
     """Bound the threshold of `youden_j`, the highest of several."""
     points = table.estimate
     n_pos, n_neg = points.n_pos, points.n_neg
-    if not (n_pos and n_neg):
-        return Threshold(math.nan)
     tp, fp = points.exact_tp, points.exact_fp
     tn = fp[-1] - fp
 
@@ -219,8 +211,6 @@ def min_cost(
 
     def cost(points: Points) -> float:
         n_pos, n_neg = points.n_pos, points.n_neg
-        if not (n_pos and n_neg):
-            return math.nan
         share = n_pos / (n_pos + n_neg) if prevalence is None else prevalence
         tpr, fpr = np.append(0.0, points.tp / n_pos), np.append(0.0, points.fp / n_neg)
         return float((share * fn_cost * (1.0 - tpr) + (1.0 - share) * fp_cost * fpr).min())
@@ -278,21 +268,13 @@ def lift_at_top(table: CellTable, share: float) -> Bounded:
 
 def _sensitivity(points: Points, holds: Requirement) -> float:
     """Compute the sensitivity of the lowest threshold that keeps a limit on false positives."""
-    if not (points.n_pos and points.n_neg):
-        return math.nan
     tp, fp = points.exact_tp, points.exact_fp
     held = int(np.count_nonzero(holds(fp, fp[-1] - fp)))
     return share_of(tp[held - 1], tp[-1] - tp[held - 1]) if held else 0.0
 
 
-def _first_at(points: Points, min_sensitivity: float) -> int | None:
-    """Find the highest threshold with a sensitivity; None unless both classes occur."""
-    if not (points.n_pos and points.n_neg):
-        return None
-    return _reached(points, min_sensitivity)
-
-
 def _reached(points: Points, min_sensitivity: float) -> int:
+    """Find the highest threshold with a sensitivity; there must be a positive."""
     tp = points.exact_tp
     return int(reaches(tp, tp[-1] - tp, min_sensitivity).argmax())
 
@@ -300,8 +282,6 @@ def _reached(points: Points, min_sensitivity: float) -> int:
 def _of_limit(table: CellTable, holds: Requirement) -> Threshold:
     """Bound the threshold of the highest sensitivity that keeps a limit on false positives."""
     points = table.estimate
-    if not (points.n_pos and points.n_neg):
-        return Threshold(math.nan)
     n_neg = points.exact_fp[-1]
     held = int(np.count_nonzero(holds(points.exact_fp, n_neg - points.exact_fp)))
     fewest = min_fp(table)
@@ -309,8 +289,6 @@ def _of_limit(table: CellTable, holds: Requirement) -> Threshold:
 
 
 def _equal_error_rate(points: Points) -> float:
-    if not (points.n_pos and points.n_neg):
-        return math.nan
     fpr, tpr = points.fp / points.n_neg, points.tp / points.n_pos
     above = fpr + tpr - 1.0
     at = int((above >= 0.0).argmax())
@@ -320,8 +298,6 @@ def _equal_error_rate(points: Points) -> float:
 
 
 def _youden_j(points: Points) -> float:
-    if not (points.n_pos and points.n_neg):
-        return math.nan
     return max(float((points.tp / points.n_pos - points.fp / points.n_neg).max()), 0.0)
 
 
@@ -331,8 +307,6 @@ def _of_top(
     metric: Callable[[Fraction, Fraction, Fraction, Fraction], Fraction],
 ) -> float:
     """Compute a metric of the expected positives among the top; ties are in random order."""
-    if not points.n_pos:
-        return math.nan
     tp, fp = points.exact_tp, points.exact_fp
 
     def positives(at: int) -> Fraction:

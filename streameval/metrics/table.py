@@ -269,8 +269,8 @@ class Metric:
     listed : callable
         From the source of a result: whether the metric applies to it.
     is_defined : callable
-        From the source of a result: whether the value is that of the data, and not of
-        `zero_division`; pages show a dash if it is not.
+        From the source of a result: whether it has what the value is computed from. Without, the
+        value is nan, or `zero_division` for metrics that have this option; pages show a dash.
     limits : (low, high), optional
         The range of its values, which is the interval where rows do not say how far off it may be.
         Intervals for clusters choose their scale by it. None for those that have no such interval:

@@ -223,8 +223,6 @@ def net_benefit(table: CellTable, threshold: float) -> Bounded:
     (0.4375, 0.25)
     """
     n = (table.pos.sum() + table.neg.sum()).to_fraction()
-    if not n:
-        return Bounded(math.nan)
     odds = Fraction(threshold) / (1 - Fraction(threshold))
     return _of_outcome(outcome_at(table, threshold), lambda tp, fp: (tp - odds * fp) / n)
 
@@ -261,8 +259,6 @@ def selective_accuracy(table: CellTable, confidence: float) -> Bounded:
     0.75 1.0
     1.0 0.5
     """
-    if not len(table.lo):
-        return Bounded(math.nan)
     right, wrong = _decided(table, confidence)
     low, value, high = (
         _ratio(some, some + others) for some, others in zip(right, wrong[::-1], strict=True)
@@ -276,8 +272,6 @@ def selective_coverage(table: CellTable, confidence: float) -> Bounded:
     One less the share that is rejected; see `selective_accuracy`. nan without an example.
     """
     n = (table.pos.sum() + table.neg.sum()).to_fraction()
-    if not n:
-        return Bounded(math.nan)
     right, wrong = _decided(table, confidence)
     low, value, high = (float((one + other) / n) for one, other in zip(right, wrong, strict=True))
     return Bounded(value, low, high)

@@ -13,8 +13,7 @@ from streameval.configs.names import as_names
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics import average_precision as areas
-from streameval.metrics import curves, envelope, operating_points, thresholds
+from streameval.metrics import curves, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
@@ -140,33 +139,6 @@ class Curve(CurveMembers, Result):
         """The width in score of the widest bin of several scores; 0.0 if there is none."""
         return self._table.resolution
 
-    @property
-    def roc_auc(self) -> Bounded:
-        """The area under the ROC curve, in [0, 1]; nan unless both classes occur.
-
-        The probability that a positive scores above a negative, ties counting half. An
-        estimate is the middle of its interval, whose width is the sum over bins of several
-        scores of ``pos * neg / (n_pos * n_neg)``.
-        """
-        return envelope.roc_auc(self._table)
-
-    @property
-    def pr_auc_davis_goadrich(self) -> Bounded:
-        """The area under the precision-recall points, joined as those of the ROC curve.
-
-        Between two points, false positives rise at a constant rate with true ones, which is not
-        a straight line in precision and recall; nan without a positive (Davis and Goadrich,
-        2006).
-
-        Examples
-        --------
-        >>> import streameval as se
-        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
-        >>> round(curve.pr_auc_davis_goadrich, 4), round(curve.pr_auc, 4)
-        (0.7973, 0.7917)
-        """
-        return areas.pr_auc_davis_goadrich(self._table)
-
     @overload
     def at(self, thresholds: Any) -> ThresholdRates: ...
 
@@ -217,15 +189,6 @@ class Curve(CurveMembers, Result):
             return rates_at(self._table, values)
         names = as_names(metrics, name="metrics")
         return curve_confusion.metrics_at(self._table, values, names)
-
-    @property
-    def equal_error_rate(self) -> Bounded:
-        """The rate at which false positives and false negatives are equally frequent, in [0, 1].
-
-        Where the ROC curve, its points joined by lines, has an FPR of 1 - TPR; nan unless both
-        classes occur.
-        """
-        return operating_points.equal_error_rate(self._table)
 
     def best_f(self, beta: float = 1.0) -> tuple[Bounded, Bounded]:
         """Find the highest F and its threshold.

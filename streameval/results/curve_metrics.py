@@ -17,7 +17,7 @@ from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.average_precision import average_precision_confidence
-from streameval.metrics.bounded import Bounded, Interval
+from streameval.metrics.bounded import Bounded, Interval, Threshold
 from streameval.metrics.delong import auc_confidence, auc_variance, partial_auc_confidence
 from streameval.metrics.evidence import Area, Share
 from streameval.metrics.intervals import hull, wilson
@@ -30,6 +30,7 @@ from streameval.metrics.table import (
     UP_TO_ONE,
     Metric,
     Table,
+    always,
     count_row,
     whole_weights,
 )
@@ -186,22 +187,43 @@ _CHECKS: dict[str, Callable[..., Any]] = {
 """The checks of arguments by name, each of which returns what is computed with."""
 
 
+def _has_examples(table: CellTable) -> bool:
+    return table.outcomes().max_size > 0
+
+
+def _has_positives(table: CellTable) -> bool:
+    return table.outcomes().n_pos > 0.0
+
+
+def _has_both(table: CellTable) -> bool:
+    """Tell whether both classes occur."""
+    outcomes = table.outcomes()
+    return outcomes.n_pos > 0.0 and outcomes.n_neg > 0.0
+
+
+_UNDEFINED = Bounded(math.nan)
+
+
 def _metric(
     of: str | Callable[..., Bounded],
     *,
     checks: Mapping[str, Callable[..., Any]] = _CHECKS,
     cells: Callable[[Curve], CellTable] = lambda curve: curve._table,
+    needs: Callable[[CellTable], bool] = _has_both,
+    nothing: Bounded = _UNDEFINED,
     **row: Any,
 ) -> Metric:
     """Make the row of a metric: of a function of the cells of a curve, whose name it has, or other.
 
-    The function gets its arguments from `checks`.
+    The function gets its arguments from `checks`. Where a table lacks what it `needs`, by default
+    both classes, the value is `nothing`.
     """
     defaults: dict[str, Any] = {
         "certified": True,
         "better": "higher",
         "limits": SHARE,
         "check_draws": _check_draws,
+        "is_defined": lambda curve: needs(curve._table),
         "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
         "oracle": "the definition, over all thresholds",
     }
@@ -210,19 +232,25 @@ def _metric(
         defaults["why_none"] = "fractional weights have none"
     if isinstance(of, str):
         return Metric(name=of, **defaults | row)
-    return Metric(name=of.__name__, **defaults | _of_cells(of, checks, cells) | row)
+    return Metric(name=of.__name__, **defaults | _of_cells(of, checks, cells, needs, nothing) | row)
 
 
 def _of_cells(
     function: Callable[..., Any],
     checks: Mapping[str, Callable[..., Any]],
     cells: Callable[[Curve], CellTable],
+    needs: Callable[[CellTable], bool],
+    nothing: Bounded,
 ) -> dict[str, Any]:
     """Make the fields of a row that follow from its function: value, arguments and docstring."""
     signature = inspect.signature(function)
     _, *own = signature.parameters.values()
+
+    def value_of(table: CellTable, **arguments: Any) -> Any:
+        return function(table, **arguments) if needs(table) else nothing
+
     if not own:
-        return {"value": lambda curve: function(cells(curve))}
+        return {"value": lambda curve: value_of(cells(curve))}
 
     @wraps(function)
     def value(curve: Curve, *args: Any, **options: Any) -> Any:
@@ -231,7 +259,7 @@ def _of_cells(
             _, *given = signature.bind(table, *args, **options).arguments.items()
         except TypeError as error:
             raise TypeError(f"{function.__name__}(): {error}") from None
-        return function(table, **{name: checks[name](one, name=name) for name, one in given})
+        return value_of(table, **{name: checks[name](one, name=name) for name, one in given})
 
     arguments = (one.name + f"={one.default}" * (one.default is not one.empty) for one in own)
     return {"value": value, "arguments": (*arguments,), "documentation": function.__doc__ or ""}
@@ -248,7 +276,7 @@ def _interval_of_cells(function: Callable[..., Interval]) -> Callable[..., Inter
 
 def _threshold(of: str | Callable[..., Bounded], **row: Any) -> Metric:
     """Make the row of a threshold, of which none is better."""
-    return _metric(of, limits=None, better="", **row)
+    return _metric(of, limits=None, better="", nothing=Threshold(math.nan), **row)
 
 
 def _of_probabilities(function: Callable[..., Bounded], **row: Any) -> Metric:
@@ -262,7 +290,8 @@ def _of_probabilities(function: Callable[..., Bounded], **row: Any) -> Metric:
             )
         return curve._table
 
-    return _metric(function, cells=cells, listed=_has_probabilities, **row)
+    defaults = {"cells": cells, "needs": _has_examples, "listed": _has_probabilities}
+    return _metric(function, **defaults | row)
 
 
 def _has_probabilities(curve: Curve) -> bool:
@@ -287,7 +316,14 @@ CURVE_METRICS = Table(
     ),
     count_row("cells", "", "The number of bins.", value=lambda curve: len(curve._table.lo)),
     _metric(
-        "roc_auc",
+        envelope.roc_auc,
+        documentation="""
+        The area under the ROC curve, in [0, 1]; nan unless both classes occur.
+
+        The probability that a positive scores above a negative, ties counting half. An
+        estimate is the middle of its interval, whose width is the sum over bins of several
+        scores of ``pos * neg / (n_pos * n_neg)``.
+        """,
         aliases=("auc", "auroc", "aucroc", "auc_roc", "rocauc", "roc", "roc_auc_score"),
         heading="ROC AUC",
         help="The area under the ROC curve, in [0, 1]; nan unless both classes occur.",
@@ -300,6 +336,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         areas.average_precision,
+        needs=_has_positives,
         aliases=("ap", "auprc", "aupr", "average_precision_score"),
         heading="Average precision",
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
@@ -310,18 +347,21 @@ CURVE_METRICS = Table(
     ),
     _metric(
         areas.average_precision_interpolated,
+        needs=_has_positives,
         heading="Average precision, interpolated",
         help="Average precision, with the highest precision at each recall or above.",
         formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
     ),
     _metric(
         areas.average_precision_11pt,
+        needs=_has_positives,
         heading="Average precision, 11 points",
         help="The mean over recalls 0, 0.1, ..., 1 of the highest precision there or above.",
         formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
     ),
     _metric(
         areas.pr_auc,
+        needs=_has_positives,
         aliases=("auc_pr", "prauc"),
         heading="PR AUC, trapezoids",
         help="The area of the trapezoids under the precision-recall points; nan without a "
@@ -331,7 +371,22 @@ CURVE_METRICS = Table(
         oracle="scikit-learn, auc of precision_recall_curve",
     ),
     _metric(
-        "pr_auc_davis_goadrich",
+        areas.pr_auc_davis_goadrich,
+        needs=_has_positives,
+        documentation="""
+        The area under the precision-recall points, joined as those of the ROC curve.
+
+        Between two points, false positives rise at a constant rate with true ones, which is not
+        a straight line in precision and recall; nan without a positive (Davis and Goadrich,
+        2006).
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> round(curve.pr_auc_davis_goadrich, 4), round(curve.pr_auc, 4)
+        (0.7973, 0.7917)
+        """,
         aliases=("davis_goadrich", "auc_integral", "pr_auc_interpolated"),
         heading="PR AUC, Davis-Goadrich",
         help="The area under the precision-recall points, joined as those of the ROC curve.",
@@ -352,6 +407,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         "best_f",
+        needs=_has_positives,
         aliases=("f1", "max_f", "max_f1", "f1_max", "best_f1", "fmax"),
         heading="Best F1",
         help="The highest F and its threshold.",
@@ -361,6 +417,7 @@ CURVE_METRICS = Table(
     ),
     _threshold(
         "best_f_threshold",
+        needs=_has_positives,
         aliases=("threshold", "best_threshold"),
         heading="Threshold of the best F1",
         help="The highest F and its threshold.",
@@ -418,6 +475,7 @@ CURVE_METRICS = Table(
     ),
     _of_probabilities(
         loss_bounds.d2_log_loss_score,
+        needs=_has_both,
         limits=UP_TO_ONE,
         aliases=("d2_log_loss", "log_loss_skill_score", "mcfadden_r2"),
         heading="D² of the log loss",
@@ -429,6 +487,7 @@ CURVE_METRICS = Table(
     ),
     _of_probabilities(
         loss_bounds.d2_brier_score,
+        needs=_has_both,
         limits=UP_TO_ONE,
         aliases=("d2_brier", "brier_skill_score", "bss"),
         heading="D² of the Brier score",
@@ -449,6 +508,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         thresholds.precision_at,
+        needs=always,
         aliases=("precision", "ppv"),
         help="The share of positives among scores of at least a threshold, 0 without any.",
         formula=r"\frac{TP_t}{TP_t + FP_t}",
@@ -458,6 +518,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         thresholds.recall_at,
+        needs=_has_positives,
         aliases=("recall", "tpr", "sensitivity"),
         help="The share of the positives that score at least a threshold.",
         formula=r"\frac{TP_t}{P}",
@@ -467,6 +528,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         thresholds.f_at,
+        needs=always,
         aliases=("f", "f1", "f1_score", "f_score", "fbeta"),
         help="F at a threshold, 0 where nothing is positive or predicted so.",
         formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
@@ -500,16 +562,19 @@ CURVE_METRICS = Table(
     ),
     _metric(
         operating_points.recall_at_precision,
+        needs=_has_positives,
         help="The highest recall with a precision of at least p.",
         formula=r"\max \{R_i : P_i \ge p\}",
     ),
     _metric(
         operating_points.precision_at_recall,
+        needs=_has_positives,
         help="The highest precision with a recall of at least r; nan without a positive.",
         formula=r"\max \{P_i : R_i \ge r\}",
     ),
     _threshold(
         thresholds.threshold_at_precision,
+        needs=_has_positives,
         help="The threshold of recall_at_precision.",
         formula=r"\arg\max \{R_t : P_t \ge p\}",
     ),
@@ -551,13 +616,20 @@ CURVE_METRICS = Table(
     ),
     _threshold(
         operating_points.threshold_at_sensitivity,
+        needs=_has_positives,
         checks=_CHECKS | {"s": positive_rate_value},
         aliases=("threshold_at_recall", "threshold_at_tpr"),
         help="The highest threshold with a sensitivity (recall, TPR) of at least s, above 0.",
         formula=r"\max \{t : TPR_t \ge s\}",
     ),
     _metric(
-        "equal_error_rate",
+        operating_points.equal_error_rate,
+        documentation="""
+        The rate at which false positives and false negatives are equally frequent, in [0, 1].
+
+        Where the ROC curve, its points joined by lines, has an FPR of 1 - TPR; nan unless both
+        classes occur.
+        """,
         aliases=("eer",),
         heading="Equal error rate",
         help="The rate at which false positives and false negatives are equally frequent, in "
@@ -603,12 +675,14 @@ CURVE_METRICS = Table(
     ),
     _metric(
         operating_points.precision_at_top,
+        needs=_has_positives,
         aliases=("precision_at_k_percent", "precision_at_top_k"),
         help="The share of positives among the highest share of the examples, in (0, 1].",
         formula=r"\frac{TP_{top}}{share \cdot n}",
     ),
     _metric(
         operating_points.recall_at_top,
+        needs=_has_positives,
         aliases=("gain", "cumulative_gain", "capture_rate"),
         help="The share of the positives among the highest share of the examples: the gain.",
         formula=r"\frac{TP_{top}}P",
@@ -616,6 +690,7 @@ CURVE_METRICS = Table(
     ),
     _metric(
         operating_points.lift_at_top,
+        needs=_has_positives,
         limits=NOT_NEGATIVE,
         aliases=("lift", "lift_at", "lift_at_k"),
         help="The precision of the highest share of the examples over that of all.",

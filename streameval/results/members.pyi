@@ -270,6 +270,14 @@ class CurveMembers(RowMembers):
     def cells(self) -> int:
         """The number of bins."""
     @property
+    def roc_auc(self) -> Bounded:
+        """The area under the ROC curve, in [0, 1]; nan unless both classes occur.
+
+        The probability that a positive scores above a negative, ties counting half. An
+        estimate is the middle of its interval, whose width is the sum over bins of several
+        scores of ``pos * neg / (n_pos * n_neg)``.
+        """
+    @property
     def average_precision(self) -> Bounded:
         """Precision summed over the steps of recall, in [0, 1]; nan without a positive."""
     @property
@@ -282,6 +290,21 @@ class CurveMembers(RowMembers):
     def pr_auc(self) -> Bounded:
         """The area of the trapezoids under the precision-recall points; nan without a positive. It
         interpolates linearly where average_precision steps."""
+    @property
+    def pr_auc_davis_goadrich(self) -> Bounded:
+        """The area under the precision-recall points, joined as those of the ROC curve.
+
+        Between two points, false positives rise at a constant rate with true ones, which is not
+        a straight line in precision and recall; nan without a positive (Davis and Goadrich,
+        2006).
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> round(curve.pr_auc_davis_goadrich, 4), round(curve.pr_auc, 4)
+        (0.7973, 0.7917)
+        """
     @property
     def ks(self) -> Bounded:
         """The Kolmogorov-Smirnov statistic, the max of |tpr - fpr|, in [0, 1]."""
@@ -481,6 +504,13 @@ class CurveMembers(RowMembers):
         """Find the highest threshold with a sensitivity (recall, TPR) of at least `s`, above 0.
 
         It is that of `specificity_at_sensitivity` and `fpr_at_tpr`; nan without a positive.
+        """
+    @property
+    def equal_error_rate(self) -> Bounded:
+        """The rate at which false positives and false negatives are equally frequent, in [0, 1].
+
+        Where the ROC curve, its points joined by lines, has an FPR of 1 - TPR; nan unless both
+        classes occur.
         """
     @property
     def equal_error_rate_threshold(self) -> Bounded:

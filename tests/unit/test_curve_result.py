@@ -912,3 +912,18 @@ def test_davis_goadrich_area_lies_between_negatives_first_and_last() -> None:
 
 def test_davis_goadrich_area_without_a_positive_is_nan() -> None:
     assert math.isnan(se.PRCurveSketch().update([0], [0.5]).compute().pr_auc_davis_goadrich)
+
+
+@pytest.mark.parametrize("budget", [1, 64])
+def test_a_metric_is_nan_exactly_where_its_row_lacks_what_it_needs(budget: int) -> None:
+    found = []
+    for truth in ([], [0], [1], [0, 0, 0], [1, 1, 1], [0, 1], [0, 1, 0, 1]):
+        scores = [0.25 + 0.125 * index for index in range(len(truth))]
+        curve = se.PRCurveSketch(budget).update(truth, scores).compute()
+        asked = [curve.asked(name.replace("(x)", "(0.5)")) for name in curve.readable()]
+        found += [
+            (truth, one.row.name)
+            for one in asked
+            if math.isnan(one.value()) == one.row.is_defined(curve)
+        ]
+    assert not found
