@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
@@ -164,11 +163,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         given.apply_defaults()
         first, *rest = (given.arguments[name] for name in self._arrays)
         optional = tuple(given.arguments[name] for name in self._optional_arrays)
-        arrays = self._named(first, *rest, optional=optional)
-        weighted = WeightedRows.among(arrays)
-        state_type: Any = self._state_type(self._config)
-        count = functools.partial(state_type.of, self._config)
-        return self._absorb(count(**arrays) if weighted is None else weighted.count_by(count))
+        return self._take_batch(first, *rest, optional=optional)
 
     @abstractmethod
     def compute(self) -> Any:
@@ -331,12 +326,29 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"
 
+    def _take_batch(
+        self, *arrays: Any, optional: tuple[Any, ...], may_weigh_entries: bool = True
+    ) -> Self:
+        """Count the rows of one batch that have weight, whatever form the batch has."""
+        given = self._named(*arrays, optional=optional)
+        weighted = WeightedRows.among(given, may_weigh_entries=may_weigh_entries)
+        return (
+            self._count_arrays(**given)
+            if weighted is None
+            else weighted.count_by(self._count_arrays)
+        )
+
     def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
         """Name the arrays of one `update`, whatever form they have."""
         from streameval.inputs.batches import arguments  # noqa: PLC0415 (for batches alone)
 
         keywords = dict(zip(self._optional_arrays, optional, strict=True))
         return arguments(*arrays, names=self._arrays_of(self._config)[0], optional=keywords)
+
+    def _count_arrays(self, /, *arrays: Any, **named: Any) -> Self:
+        """Count the arrays of a batch, whose rows all have weight."""
+        state_type: Any = self._state_type(self._config)
+        return self._absorb(state_type.of(self._config, *arrays, **named))
 
     def _absorb(self, batch: StateT) -> Self:
         """Add the counts of one batch."""

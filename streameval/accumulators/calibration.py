@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self, final
 import numpy as np
 
 from streameval.accumulators.base import BufferedAccumulator
-from streameval.accumulators.decisions import first_highest
+from streameval.accumulators.best_scores import first_highest
 from streameval.accumulators.pending import (
     LABELS,
     ROWS_A_GROUP,
@@ -199,23 +199,7 @@ class CalibrationAccumulator(
         held = self._held
         if sample_weight is None and held.block.put_one(held, y_true, y_prob):
             return self
-        given = self._named(y_true, y_prob, optional=(sample_weight,))
-        labels, scores, weights = (given[name] for name in ("y_true", "y_prob", "sample_weight"))
-        n_classes = self._config.n_classes
-        items = as_rows_of_items(labels, scores, weights, n_classes, name="y_prob")
-        if items is not None:
-            return self.update(*items[:2], sample_weight=items[2])
-        weighted = WeightedRows.among(given)
-        if weighted is not None:
-            return weighted.count_by(self.update)
-        truth = as_labels_or_scores(given["y_true"], name="y_true")
-        ignored = is_ignored(as_vector(truth), self._config.ignore_label)
-        if ignored is not None and ignored.ndim == 1:
-            counted = WeightedRows.of(given, np.flatnonzero(~ignored), rows=len(truth))
-            if counted is not None:
-                return counted.count_by(self.update)
-        rows = _read(self._config, given, truth, ignored)
-        return self if rows is None else self._append(rows)
+        return self._take_batch(y_true, y_prob, optional=(sample_weight,))
 
     def compute(self) -> Calibration:
         """Compute the metrics.
@@ -228,6 +212,20 @@ class CalibrationAccumulator(
         from streameval.results.calibration import Calibration  # noqa: PLC0415 (rendering too)
 
         return Calibration(self._config, self._state)
+
+    def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
+        given = super()._named(*arrays, optional=optional)
+        return as_rows_of_items(given, self._config.n_classes, name="y_prob")
+
+    def _count_arrays(self, /, **arrays: Any) -> Self:
+        truth = as_labels_or_scores(arrays["y_true"], name="y_true")
+        ignored = is_ignored(as_vector(truth), self._config.ignore_label)
+        if ignored is not None and ignored.ndim == 1:
+            counted = WeightedRows.of(arrays, np.flatnonzero(~ignored), rows=len(truth))
+            if counted is not None:
+                return counted.count_by(self._count_arrays)
+        rows = _read(self._config, arrays, truth, ignored)
+        return self if rows is None else self._append(rows)
 
     def _with_rows(self, state: CalibrationSums, rows: Rows) -> CalibrationSums:
         truth, probability = rows.columns

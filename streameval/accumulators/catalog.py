@@ -12,8 +12,8 @@ from streameval.accumulators.pending import (
     RowBuffer,
     Rows,
     check_ids,
+    coded_ids,
     distinct_ids,
-    fresh_dictionary,
 )
 from streameval.configs.values import CatalogConfig
 from streameval.errors import InvalidInputError, Named
@@ -29,7 +29,6 @@ from streameval.inputs.arrays import (
     refuse_first,
     shape_text,
 )
-from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.catalog import Exposures
 
 if TYPE_CHECKING:
@@ -127,17 +126,7 @@ class CatalogAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = self._named(item, optional=(rank, popularity, sample_weight))
-        weighted = WeightedRows.among(given)
-        if weighted is not None:
-            return weighted.count_by(self.update)
-        held = self._held
-        rows = _read(**given, config=self._config, known=held)
-        check_ids(held, held.state.items, rows, name="item")
-        if held.block.capacity > self._left(held.state) and not _are_known(rows, held.state):
-            self._state = self._with_rows(self._state, rows)
-            return self
-        return self._append(rows)
+        return self._take_batch(item, optional=(rank, popularity, sample_weight))
 
     def compute(self) -> Catalog:
         """Compute the metrics.
@@ -150,6 +139,15 @@ class CatalogAccumulator(
         from streameval.results.catalog import Catalog  # noqa: PLC0415 (rendering too)
 
         return Catalog(self._state, self._config)
+
+    def _count_arrays(self, /, **arrays: Any) -> Self:
+        held = self._held
+        rows = _read(**arrays, config=self._config, known=held)
+        check_ids(held, held.state.items, rows, name="item")
+        if held.block.capacity > self._left(held.state) and not _are_known(rows, held.state):
+            self._state = self._with_rows(self._state, rows)
+            return self
+        return self._append(rows)
 
     def _with_rows(self, state: Exposures, rows: Rows) -> Exposures:
         codes, *popularity = rows.columns
@@ -206,10 +204,8 @@ def _read(
         weights = np.repeat(weights, items.shape[1])
     rows = Rows((items.ravel(), *_popularities(popularity, items, config)), weights)
     rows = rows if counts.all() else rows.taken(counts)
-    if items.dtype != object:
-        return rows
-    (shown, *others), dictionary = rows.columns, fresh_dictionary(known)
-    codes = dictionary.encode(shown.tolist(), name="item")
+    shown, *others = rows.columns
+    codes, dictionary = coded_ids(shown, known, name="item")
     return Rows((codes, *others), rows.weights, dictionary)
 
 

@@ -9,15 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 import numpy as np
 
 from streameval.accumulators.base import BufferedAccumulator, fork
+from streameval.accumulators.code_block import CodeBlock, FastReader, code_capacity
 from streameval.accumulators.decisions import (
-    CodeBlock,
-    FastReader,
-    code_capacity,
     flattened,
     image_pieces,
+    read_codes,
     read_decided,
     read_observed,
-    read_usual,
 )
 from streameval.accumulators.pending import (
     BufferedState,
@@ -40,12 +38,11 @@ from streameval.inputs.arrays import (
     labelled_matrix,
     read_weights,
 )
-from streameval.inputs.batches import is_single
+from streameval.inputs.batches import all_have_weight
 from streameval.inputs.classes import Classes, Label
 from streameval.inputs.coded import CodedTexts, are_texts, coded_texts
 from streameval.inputs.labels import Dictionary, distinct, in_class_order, observe
 from streameval.inputs.row_scores import weights_of_items
-from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
     ExampleCounts,
@@ -89,12 +86,11 @@ def _read_rows(config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | Non
         columns = _encode(observed.columns, dictionary)
         fits = ObservedCounts.may_hold(len(dictionary), dictionary.n_characters)
         return Rows(columns, observed.weights, dictionary) if fits else None
-    usual = read_usual(y_true, y_pred, weights, config)
-    if usual is not None:
-        return usual
-    if config.multilabel or y_true.ndim != 1:
-        return None
-    rows, _ = read_decided(y_true, as_vector(y_pred), weights, config)
+    if not config.multilabel:
+        if y_true.ndim > 1:
+            return None
+        y_pred = as_vector(y_pred)
+    rows, _ = read_codes(y_true, y_pred, weights, config)
     return rows
 
 
@@ -310,41 +306,13 @@ class ConfusionAccumulator(
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         held = self._held
-        block = held.block
-        if sample_weight is None and block.put_one(held, y_true, y_pred):
+        if sample_weight is None and held.block.put_one(held, y_true, y_pred):
             return self
-        if (
-            y_true is None
-            or y_pred is None
-            or (type(y_true) is not np.ndarray and is_single(y_true))
-            or not (sample_weight is None or are_positive(sample_weight))
-        ):
-            given = self._named(y_true, y_pred, optional=(sample_weight,))
-            weighted = WeightedRows.among(given)
-            if weighted is not None:
-                return weighted.count_by(self.update)
-            y_true, y_pred = given["y_true"], given["y_pred"]
-            sample_weight = given["sample_weight"]
-        are_arrays = type(y_true) is type(y_pred) is np.ndarray
-        if not are_arrays:
-            if self._config.is_open and are_texts(y_true, y_pred):
-                return self._update_observed(y_true, y_pred, sample_weight)
-            if not self._config.is_open:
-                y_true = in_class_order(y_true, self._config, name="y_true")
-                y_pred = in_class_order(y_pred, self._config, name="y_pred")
-            y_true = _read_side(y_true, as_labels_or_scores, name="y_true")
-            y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
-        if sample_weight is None or np.ndim(sample_weight) != 2:
-            if type(block) is CodeBlock and block.put_batch(held, y_true, y_pred, sample_weight):
-                return self  # most updates end here
-            usual = self._with_usual(held, y_true, y_pred, sample_weight)
-            if usual is not None:
-                self._held = usual
-                return self
-        if are_arrays:  # their dtypes have not been checked so far
-            y_true = _read_side(y_true, as_array, name="y_true")
-            y_pred = _read_side(y_pred, as_array, name="y_pred")
-        return self._update_general(y_true, y_pred, sample_weight)
+        if all_have_weight(y_true, y_pred, sample_weight):
+            return self._count_arrays(y_true, y_pred, sample_weight)
+        return self._take_batch(
+            *(y_true, y_pred), optional=(sample_weight,), may_weigh_entries=self._config.multilabel
+        )
 
     def compute(self) -> Confusion:
         """Compute the matrix and everything that follows from it.
@@ -357,6 +325,30 @@ class ConfusionAccumulator(
         from streameval.results.confusion import Confusion  # noqa: PLC0415 (rendering too)
 
         return Confusion(LabelCounts.of(self._config, self._held.state_by(self._with_rows)))
+
+    def _count_arrays(self, y_true: Any, y_pred: Any, sample_weight: Any) -> Self:
+        config, held = self._config, self._held
+        are_arrays = type(y_true) is type(y_pred) is np.ndarray
+        if not are_arrays:
+            if config.is_open and are_texts(y_true, y_pred):
+                return self._update_observed(y_true, y_pred, sample_weight)
+            if not config.is_open:
+                y_true = in_class_order(y_true, config, name="y_true")
+                y_pred = in_class_order(y_pred, config, name="y_pred")
+            y_true = _read_side(y_true, as_labels_or_scores, name="y_true")
+            y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
+        if sample_weight is None or np.ndim(sample_weight) != 2:
+            block = held.block
+            if type(block) is CodeBlock and block.put_batch(held, y_true, y_pred, sample_weight):
+                return self  # most updates end here
+            usual = self._with_usual(held, y_true, y_pred, sample_weight)
+            if usual is not None:
+                self._held = usual
+                return self
+        if are_arrays:  # their dtypes have not been checked so far
+            y_true = _read_side(y_true, as_array, name="y_true")
+            y_pred = _read_side(y_pred, as_array, name="y_pred")
+        return self._update_general(y_true, y_pred, sample_weight)
 
     def _with_usual(
         self, held: BufferedCounts, y_true: Array, y_pred: Array, sample_weight: Any

@@ -22,10 +22,9 @@ from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.exact.array_types import Array
-from streameval.inputs.batches import is_single
+from streameval.inputs.batches import all_have_weight
 from streameval.inputs.classes import Label
 from streameval.inputs.row_scores import as_rows_of_items
-from streameval.inputs.weighted_rows import WeightedRows, are_positive
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
 from streameval.states.stack import Stack
@@ -209,34 +208,10 @@ class PRCurveSketch(
             and held.block.put_one(held, y_score, y_true)
         ):
             return self
-        config = self._config
-        if config.classes is not None and not config.multilabel and y_score is not None:
-            n_classes = config.n_scores
-            items = as_rows_of_items(y_true, y_score, sample_weight, n_classes, name="y_score")
-            if items is not None:
-                return self.update(*items[:2], sample_weight=items[2])
-        if (
-            y_true is None
-            or y_score is None
-            or (type(y_true) is not np.ndarray and is_single(y_true))
-            or not (sample_weight is None or are_positive(sample_weight))
-        ):
-            given = self._named(y_true, y_score, optional=(sample_weight,))
-            weighted = WeightedRows.among(given)
-            if weighted is not None:
-                return weighted.count_by(self.update)
-            y_true, y_score, sample_weight = given.values()
-        batch = read_scored(y_true, y_score, sample_weight, self._config)
-        try:
-            self._held = self._with_batch(self._held, batch)
-        except IncompatibleStateError:
-            raise InvalidInputError(
-                f"must hold two labels, {self._config.pos_label!r} and "
-                f"{self._held.state.negative_label[0]!r} as before, "
-                f"got {batch.negative_label[0]!r} too",
-                argument="y_true",
-            ) from None
-        return self
+        has_items = self._reads_items and getattr(y_true, "ndim", 1) > 1
+        if not has_items and all_have_weight(y_true, y_score, sample_weight):
+            return self._count_arrays(y_true, y_score, sample_weight)
+        return self._take_batch(y_true, y_score, optional=(sample_weight,))
 
     def compute(self) -> Curve | ClassCurves:
         """Compute the curve, or one for each class.
@@ -273,6 +248,31 @@ class PRCurveSketch(
         else:
             for level, cells in buffered.state_by(self._with_rows).tables():
                 yield CellTable(cells, scale, level)
+
+    @property
+    def _reads_items(self) -> bool:
+        """Whether labels may have more dimensions, with a score of each class."""
+        return self._config.classes is not None and not self._config.multilabel
+
+    def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
+        given = super()._named(*arrays, optional=optional)
+        if not self._reads_items:
+            return given
+        return as_rows_of_items(given, self._config.n_scores, name="y_score")
+
+    def _count_arrays(self, y_true: Any, y_score: Any, sample_weight: Any) -> Self:
+        config = self._config
+        batch = read_scored(y_true, y_score, sample_weight, config)
+        try:
+            self._held = self._with_batch(self._held, batch)
+        except IncompatibleStateError:
+            raise InvalidInputError(
+                f"must hold two labels, {config.pos_label!r} and "
+                f"{self._held.state.negative_label[0]!r} as before, "
+                f"got {batch.negative_label[0]!r} too",
+                argument="y_true",
+            ) from None
+        return self
 
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
         return state.with_rows(_scored(self._config, rows), self._config.budget)

@@ -9,11 +9,12 @@ import numpy as np
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.pending import (
+    BufferedState,
     RowBuffer,
     Rows,
     check_ids,
+    coded_ids,
     distinct_ids,
-    fresh_dictionary,
 )
 from streameval.accumulators.scored_rows import read_batch, score_of_each
 from streameval.configs.curve import CurveConfig, GroupedConfig
@@ -25,9 +26,7 @@ from streameval.inputs.arrays import (
     as_labels_or_scores,
     check_vector,
 )
-from streameval.inputs.labels import Dictionary
 from streameval.inputs.row_scores import are_pairs
-from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables
 
@@ -123,14 +122,7 @@ class GroupedAUC(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = self._named(y_true, y_score, group, optional=(sample_weight,))
-        weighted = WeightedRows.among(given)
-        if weighted is not None:
-            return weighted.count_by(self.update)
-        dictionary = fresh_dictionary(self._held)
-        rows = _read(**given, config=self._config, dictionary=dictionary)
-        check_ids(self._held, self._held.state.groups, rows, name="group")
-        return self._append(rows)
+        return self._take_batch(y_true, y_score, group, optional=(sample_weight,))
 
     def compute(self) -> GroupedCurves:
         """Compute the AUC of each group and their mean.
@@ -143,6 +135,11 @@ class GroupedAUC(
         from streameval.results.grouped import GroupedCurves  # noqa: PLC0415 (rendering too)
 
         return GroupedCurves(self._state, self._config)
+
+    def _count_arrays(self, /, **arrays: Any) -> Self:
+        rows = _read(**arrays, config=self._config, known=self._held)
+        check_ids(self._held, self._held.state.groups, rows, name="group")
+        return self._append(rows)
 
     def _with_rows(self, state: GroupTables, rows: Rows) -> GroupTables:
         scores, positive, codes = rows.columns
@@ -161,7 +158,7 @@ def _read(
     group: Any,
     sample_weight: Any,
     config: GroupedConfig,
-    dictionary: Dictionary,
+    known: BufferedState[GroupTables],
 ) -> Rows:
     """Read one batch of examples in groups, all of it or nothing.
 
@@ -181,10 +178,9 @@ def _read(
         groups = np.zeros(0, dtype=np.int64)
     rows = read_batch(labels, given, sample_weight, _one_curve(config.scores), hint=()).rows
     check_vector(groups, rows=rows.size, name="group")
-    are_texts = groups.dtype == object
-    codes = dictionary.encode(groups.tolist(), name="group") if are_texts else groups
+    codes, dictionary = coded_ids(groups, known, name="group")
     columns = *(column[:, 0] for column in rows.columns), codes
-    return Rows(columns, rows.weights, dictionary if are_texts else None)
+    return Rows(columns, rows.weights, dictionary)
 
 
 @functools.cache

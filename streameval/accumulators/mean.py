@@ -14,11 +14,10 @@ from streameval.configs.values import MeanConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Mask
 from streameval.inputs.arrays import (
-    are_empty,
     as_array,
     as_values,
     as_vector,
-    check_vector,
+    have_rows,
     read_weights,
 )
 from streameval.inputs.weighted_rows import WeightedRows
@@ -131,11 +130,7 @@ class MeanAccumulator(
                 "arrays",
                 argument="update",
             )
-        given = self._named(value, *rest, optional=(sample_weight,))
-        weighted = WeightedRows.among(given)
-        if weighted is not None:
-            return weighted.count_by(self._counted)
-        return self._counted(**given)
+        return self._take_batch(value, *rest, optional=(sample_weight,), may_weigh_entries=False)
 
     def compute(self) -> Summary | CollectionResult:
         """Compute the numbers.
@@ -149,21 +144,17 @@ class MeanAccumulator(
 
         return values_of(self._state, self._config)
 
-    def _counted(self, /, **given: Any) -> Self:
-        """Count a batch of which all rows have weight, or a block whose weights are a mask."""
-        arrays = _as_items(given)
-        weighted = WeightedRows.among(arrays)
+    def _count_arrays(self, /, **arrays: Any) -> Self:
+        arrays = _as_items(arrays)
+        weighted = WeightedRows.among(arrays)  # of a block, weights may be a mask
         if weighted is not None:
-            return weighted.count_by(self._counted)
+            return weighted.count_by(self._count_arrays)
         sample_weight = arrays.pop("sample_weight", None)
         nan = self._config.nan
         arrays = {name: as_values(array, name=name, nan=nan) for name, array in arrays.items()}
-        values = list(arrays.values())
-        if are_empty(*values):
-            read_weights(sample_weight, rows=0)
+        if not have_rows(arrays, sample_weight):
             return self
-        for name, array in arrays.items():
-            check_vector(array, rows=len(values[0]), name=name)
+        values = list(arrays.values())
         weights = read_weights(sample_weight, rows=len(values[0]))
         table = values[0][:, np.newaxis] if len(values) == 1 else np.stack(values).T
         held, rows = self._held, Rows((table,), weights)

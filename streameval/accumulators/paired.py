@@ -13,9 +13,8 @@ import numpy as np
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import (
     flattened,
-    read_decided,
+    read_codes,
     read_observed,
-    read_usual,
     score_of_pairs,
 )
 from streameval.accumulators.pending import RowBuffer, Rows
@@ -33,14 +32,13 @@ from streameval.inputs.arrays import (
     as_scores,
     as_values,
     as_vector,
-    check_vector,
+    have_rows,
     read_weights,
     refuse_first,
 )
 from streameval.inputs.classes import Classes, Label
 from streameval.inputs.labels import in_class_order, is_ignored
 from streameval.inputs.row_scores import are_pairs
-from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.paired import (
     LARGEST_NUMBER,
     LossSums,
@@ -286,34 +284,9 @@ class Paired(
                     "takes the values of two models, and no truth; got 3 arrays", argument="update"
                 )
             arrays = arrays[:2]
-        given = self._named(*arrays, optional=(sample_weight,))
-        weighted = WeightedRows.among(given)
-        if weighted is not None:
-            return weighted.count_by(lambda **rows: self.update(rows))
-        weights = given.pop("sample_weight")
-        if self._config.classes is None:
-            return self._append_numbers(given, weights)
-        if not self._config.labels.is_open:
-            given = {
-                name: in_class_order(item, self._config.labels, name=name)
-                for name, item in given.items()
-            }
-        truth, a, b = (as_labels_or_scores(item, name=name) for name, item in given.items())
-        if are_empty(truth, a, b):
-            read_weights(weights, rows=0)
-            return self
-        has_items = max(truth.ndim, a.ndim, b.ndim) > 1
-        if has_items and not self._config.labels.multilabel:
-            items, a, weights_a = self._read("y_pred_a", self._flat, truth, a, weights)
-            _, b, _ = self._read("y_pred_b", self._flat, truth, b, weights)
-            if items is not truth:
-                return self.update(items, a, b, sample_weight=weights_a)
-        if self._config.measures:
-            return self._append(self._measured(truth, a, b, weights))
-        right_a, kept_weights = self._read("y_pred_a", self._is_right, truth, a, weights)
-        right_b, _ = self._read("y_pred_b", self._is_right, truth, b, weights)
-        codes = 2 * right_a.view(np.uint8) + right_b.view(np.uint8)
-        return self._append(Rows((codes,), kept_weights))
+        return self._take_batch(
+            *arrays, optional=(sample_weight,), may_weigh_entries=self._config.multilabel
+        )
 
     def compute(self) -> PairedResult:
         """Compute the accuracies and tests.
@@ -326,6 +299,30 @@ class Paired(
         from streameval.results.paired import PairedResult  # noqa: PLC0415 (rendering too)
 
         return PairedResult(self._config, self._state)
+
+    def _count_arrays(self, /, **given: Any) -> Self:
+        weights = given.pop("sample_weight")
+        if self._config.classes is None:
+            return self._append_numbers(given, weights)
+        labels = self._config.labels
+        if not labels.is_open:
+            given = {name: in_class_order(item, labels, name=name) for name, item in given.items()}
+        truth, a, b = (as_labels_or_scores(item, name=name) for name, item in given.items())
+        if are_empty(truth, a, b):
+            read_weights(weights, rows=0)
+            return self
+        has_items = max(truth.ndim, a.ndim, b.ndim) > 1
+        if has_items and not labels.multilabel:
+            items, a, weights_a = self._read("y_pred_a", self._flat, truth, a, weights)
+            _, b, _ = self._read("y_pred_b", self._flat, truth, b, weights)
+            if items is not truth:
+                return self.update(items, a, b, sample_weight=weights_a)
+        if self._config.measures:
+            return self._append(self._measured(truth, a, b, weights))
+        right_a, kept_weights = self._read("y_pred_a", self._is_right, truth, a, weights)
+        right_b, _ = self._read("y_pred_b", self._is_right, truth, b, weights)
+        codes = 2 * right_a.view(np.uint8) + right_b.view(np.uint8)
+        return self._append(Rows((codes,), kept_weights))
 
     def _read(
         self,
@@ -374,11 +371,9 @@ class Paired(
         read = partial(as_values, nan=config.nan) if config.is_of_values else as_numbers
         numbers = {name: as_vector(read(item, name=name)) for name, item in given.items()}
         arrays = list(numbers.values())
-        if are_empty(*arrays):
-            read_weights(sample_weight, rows=0)
+        if not have_rows(numbers, sample_weight):
             return self
         for name, one in numbers.items():
-            check_vector(one, rows=None if one is arrays[0] else len(arrays[0]), name=name)
             outside = np.abs(one) > LARGEST_NUMBER
             refuse_first(outside, one, name, "must lie in [-2**200, 2**200]")
         weights = read_weights(sample_weight, rows=len(arrays[0]))
@@ -400,7 +395,7 @@ class Paired(
     def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
         """Read classes, decisions and scores; rows that do not count are left out."""
         config = self._config.labels
-        rows, _ = read_decided(truth, prediction, sample_weight, config)
+        rows, _ = read_codes(truth, prediction, sample_weight, config)
         if not self._config.needs_scores:
             return rows, _NO_SCORES
         ignored = is_ignored(as_labels(truth, name="y_true"), config.ignore_label)
@@ -415,11 +410,10 @@ class Paired(
     ) -> tuple[Mask, Array | None]:
         """Return which rows a prediction gets right, and their weights, without ignored rows."""
         config, known = self._config.labels, None
-        rows = read_usual(truth, prediction, sample_weight, config)
-        if rows is None and config.is_open:
+        if config.is_open:
             rows = read_observed(truth, prediction, sample_weight, config)
-        elif rows is None:
-            rows, known = read_decided(truth, prediction, sample_weight, config)
+        else:
+            rows, known = read_codes(truth, prediction, sample_weight, config)
         labels = rows.columns[:2]
         if known is None:
             return _are_equal(*labels), rows.weights

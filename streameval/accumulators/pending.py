@@ -426,10 +426,19 @@ def _joined(parts: Sequence[tuple[RowBuffer, int]]) -> Rows:
 _MAX_TEXTS = 2**20  # a larger dictionary is replaced by a new one, and its rows are counted
 
 
-def fresh_dictionary(buffered: BufferedState[Any]) -> Dictionary:
-    """Return the dictionary of the pending rows, or a new one once it is large."""
-    known = buffered.block.dictionary
-    return Dictionary() if known is None or len(known) > _MAX_TEXTS else known
+def coded_ids(
+    ids: Array, buffered: BufferedState[Any], *, name: str
+) -> tuple[Array, Dictionary | None]:
+    """Code ids that are texts by the dictionary of the pending rows, or a new one once it is large.
+
+    Numbers are their own codes.
+    """
+    if ids.dtype != object:
+        return ids, None
+    dictionary = buffered.block.dictionary
+    if dictionary is None or len(dictionary) > _MAX_TEXTS:
+        dictionary = Dictionary()
+    return dictionary.encode(ids.tolist(), name=name), dictionary
 
 
 def check_ids(buffered: BufferedState[Any], counted: Column, rows: Rows, *, name: str) -> None:

@@ -12,18 +12,16 @@ from streameval.configs.values import PreferencesConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Floats, Ints
 from streameval.inputs.arrays import (
-    are_empty,
     as_array,
     as_labels,
     as_numbers,
     as_vector,
-    check_vector,
     first_index,
+    have_rows,
     read_weights,
     refuse_first,
 )
 from streameval.inputs.labels import encode
-from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.preferences import PreferenceCounts, cells_of
 
 if TYPE_CHECKING:
@@ -118,20 +116,7 @@ class PreferencesAccumulator(
         """
         if isinstance(outcome, (int, float, np.number, str)):
             a, b, outcome = [a], [b], [outcome]
-        given = self._named(a, b, outcome, optional=(sample_weight,))
-        weighted = WeightedRows.among(given)
-        if weighted is not None:
-            return weighted.count_by(self.update)
-        sides = [as_vector(as_labels(given[name], name=name)) for name in ("a", "b")]
-        outcomes = as_vector(as_array(given["outcome"], name="outcome"))
-        if are_empty(*sides, outcomes):
-            read_weights(given["sample_weight"], rows=0)
-            return self
-        check_vector(sides[0], rows=None, name="a")
-        check_vector(sides[1], rows=len(sides[0]), name="b")
-        check_vector(outcomes, rows=len(sides[0]), name="outcome")
-        cells = self._cells(sides[0], sides[1], outcomes)
-        return self._append(Rows((cells,), read_weights(given["sample_weight"], rows=len(cells))))
+        return self._take_batch(a, b, outcome, optional=(sample_weight,))
 
     def compute(self) -> Preferences:
         """Compute win rates and strengths.
@@ -144,6 +129,14 @@ class PreferencesAccumulator(
         from streameval.results.preferences import Preferences  # noqa: PLC0415 (rendering too)
 
         return Preferences(self._state, self._config)
+
+    def _count_arrays(self, a: Any, b: Any, outcome: Any, sample_weight: Any) -> Self:
+        first, second = as_vector(as_labels(a, name="a")), as_vector(as_labels(b, name="b"))
+        outcomes = as_vector(as_array(outcome, name="outcome"))
+        if not have_rows({"a": first, "b": second, "outcome": outcomes}, sample_weight):
+            return self
+        cells = self._cells(first, second, outcomes)
+        return self._append(Rows((cells,), read_weights(sample_weight, rows=len(cells))))
 
     def _cells(self, a: Array, b: Array, outcomes: Array) -> Ints:
         """Find the cell of each comparison, or refuse one that cannot be."""

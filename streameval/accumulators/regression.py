@@ -24,10 +24,9 @@ from streameval.inputs.arrays import (
     as_numbers,
     as_vector,
     check_matrix,
-    check_vector,
+    have_rows,
     read_weights,
 )
-from streameval.inputs.weighted_rows import WeightedRows
 from streameval.states.error_terms import Range, ranges_of
 from streameval.states.regression import MeasuredSums, RegressionSums
 from streameval.states.regression_outputs import OutputSums
@@ -51,24 +50,23 @@ def _state_of(config: RegressionConfig) -> type[Sums]:
 
 def _read_rows(config: RegressionConfig, arrays: Mapping[str, Any]) -> Rows | None:
     """Read a batch of which all rows have weight; None if it is empty."""
+    sample_weight = arrays.get("sample_weight")
     truth = as_numbers(arrays["y_true"], name="y_true")
     prediction = as_numbers(arrays["y_pred"], name="y_pred")
-    outputs = None if config.outputs is None else config.n_outputs
-    if outputs is None:
+    if config.outputs is None:
         truth, prediction = as_vector(truth), as_vector(prediction)
-    if are_empty(truth, prediction):
-        read_weights(arrays.get("sample_weight"), rows=0)
+        if not have_rows({"y_true": truth, "y_pred": prediction}, sample_weight):
+            return None
+    elif are_empty(truth, prediction):
+        read_weights(sample_weight, rows=0)
         return None
-    if outputs is None:
-        check_vector(truth, rows=None, name="y_true")
-        check_vector(prediction, rows=len(truth), name="y_pred")
     else:
+        outputs = config.n_outputs
         check_matrix(truth, rows=None, columns=outputs, name="y_true", option="outputs")
         check_matrix(prediction, rows=len(truth), columns=outputs, name="y_pred", option="outputs")
     if not config.has_default_sums:
         _check_ranges(truth, prediction, config)
-    weights = read_weights(arrays.get("sample_weight"), rows=len(truth))
-    return Rows((truth, prediction), weights)
+    return Rows((truth, prediction), read_weights(sample_weight, rows=len(truth)))
 
 
 def _count_groups(
@@ -195,12 +193,10 @@ class RegressionAccumulator(
         held = self._held
         if sample_weight is None and held.block.put_one(held, y_true, y_pred):
             return self
-        given = self._named(y_true, y_pred, optional=(sample_weight,))
-        weighted = WeightedRows.among(given, may_weigh_entries=self._config.outputs is None)
-        if weighted is not None:
-            return weighted.count_by(self.update)
-        rows = _read_rows(self._config, given)
-        return self if rows is None else self._append(rows)
+        of_rows = self._config.outputs is None
+        return self._take_batch(
+            *(y_true, y_pred), optional=(sample_weight,), may_weigh_entries=of_rows
+        )
 
     def compute(self) -> Regression | RegressionOutputs:
         """Compute the metrics.
@@ -217,6 +213,10 @@ class RegressionAccumulator(
 
             return RegressionOutputs(state, self._config)
         return Regression(state, self._config)
+
+    def _count_arrays(self, /, **arrays: Any) -> Self:
+        rows = _read_rows(self._config, arrays)
+        return self if rows is None else self._append(rows)
 
     def _with_rows(self, state: Sums, rows: Rows) -> Sums:
         truth, prediction = rows.columns

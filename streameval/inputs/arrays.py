@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import numbers
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import methodcaller
 from typing import TYPE_CHECKING, Any
 
@@ -72,7 +72,7 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> Array:
 
 def to_host(value: Any, *, name: str) -> Any:
     """Copy a tensor to host memory, and convert objects of other libraries, for all readers."""
-    if type(value) is np.ndarray:
+    if value is None or type(value) is np.ndarray:
         return value
     value = converted(value, name=name)
     return value if _framework(value) is None else as_array(value, name=name)
@@ -277,6 +277,17 @@ def labelled_matrix(value: Any, *, name: str) -> tuple[Any, Array]:
 def are_empty(*arrays: Array) -> bool:
     """Tell whether none of the arrays has any rows, whatever their shapes."""
     return all(array.size == 0 and array.ndim > 0 and not len(array) for array in arrays)
+
+
+def have_rows(vectors: Mapping[str, Array], sample_weight: Any) -> bool:
+    """Check that arrays are vectors of one length; False if they and the weights are empty."""
+    first, *others = vectors.values()
+    if are_empty(first, *others):
+        read_weights(sample_weight, rows=0)
+        return False
+    for name, array in vectors.items():
+        check_vector(array, rows=None if array is first else len(first), name=name)
+    return True
 
 
 def as_vector(array: Array) -> Array:

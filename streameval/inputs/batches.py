@@ -11,6 +11,7 @@ import numpy as np
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import converted, to_host
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
+from streameval.inputs.weighted_rows import are_positive
 
 
 @attrs.define(eq=False, repr=False)
@@ -140,6 +141,15 @@ def is_single(value: Any) -> bool:
     return isinstance(value, (int, float, str, np.generic))
 
 
+def all_have_weight(first: Any, second: Any, weights: Any) -> bool:
+    """Tell whether these are certainly two arrays, and weights above 0 if there are any."""
+    if first is None or second is None:
+        return False
+    return (weights is None or are_positive(weights)) and (
+        type(first) is np.ndarray or not is_single(first)
+    )
+
+
 def _one_row(given: dict[str, Any]) -> dict[str, Any]:
     """Make arrays of one row of numbers and texts."""
     return {name: [item] if is_single(item) else item for name, item in given.items()}
@@ -151,7 +161,7 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
         return {name: to_host(batch[name], name=name) for name in there}
     if len(names) == 1:
         batch = converted(batch, name=names[0])  # it may be the array itself
-    table = TableBatch.of(batch)
+    table = None if type(batch) is np.ndarray else TableBatch.of(batch)
     if table is not None:
         found = [name for name in optional if name in table.names]
         return {name: table.column(name) for name in (*names, *found)}

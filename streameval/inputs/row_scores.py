@@ -110,17 +110,18 @@ def weights_of_items(weights: Any, shape: tuple[int, ...]) -> Any:
     return array.ravel() if array.shape == shape else weights
 
 
-def as_rows_of_items(
-    y_true: Any, scores: Any, weights: Any, n_classes: int, *, name: str
-) -> tuple[Array, Array, Any] | None:
-    """Read labels (B, T) or (N, H, W), and a score of each class, item by item; None for rows."""
+def as_rows_of_items(arrays: dict[str, Any], n_classes: int, *, name: str) -> dict[str, Any]:
+    """Read labels (B, T) or (N, H, W), and a score of each class, item by item; leave rows."""
+    y_true = arrays["y_true"]
     if getattr(y_true, "ndim", 1) < 2 or n_classes < 2:
-        return None
+        return arrays
     shape = tuple(y_true.shape)
-    rows = rows_of_items(shape, as_array(scores, name=name), (n_classes,), name=name)
+    rows = rows_of_items(shape, as_array(arrays[name], name=name), (n_classes,), name=name)
     if rows is None:
-        return None
-    return as_array(y_true, name="y_true").ravel(), rows, weights_of_items(weights, shape)
+        return arrays
+    weights = weights_of_items(arrays["sample_weight"], shape)
+    items = as_array(y_true, name="y_true").ravel()
+    return {"y_true": items, name: rows, "sample_weight": weights}
 
 
 def are_pairs(array: Array) -> bool:

@@ -28,25 +28,6 @@ _FEW = 32  # numbers that Python adds up faster than NumPy
 _SHORT_ROW = 64  # entries; for longer rows argmax is as fast
 
 
-def credit_codes(within: Ints, tied: Ints, first: Mask, classes: int) -> Ints:
-    """Code how many of the first k ranks ties leave to the true class, for each of n examples.
-
-    Of the `tied` classes with the score of the true class, including itself, `within` are in the
-    first k ranks, so the example counts ``within / tied`` on average over all orders. `first` tells
-    whether the true class is among the first k if tied classes are in the order of the columns.
-
-    The code is 0 without credit; else it is twice the cell of (within, tied) in the credit of
-    `MatrixCounts`, plus `first`. Full credit is (1, 1), in cell 0 and first, so its code is 1.
-    """
-    cells = np.where(within == tied, 0, (within - 1) * classes + tied - 1)
-    return np.where(within > 0, 2 * cells + first, 0)
-
-
-def credit_dtype(config: ConfusionConfig) -> np.dtype[Any]:
-    """Choose the type of codes of credit, a signed one, which any count of cells takes."""
-    return np.min_scalar_type(-2 * config.top_k * config.n_classes)
-
-
 @attrs.frozen
 class MatrixCounts(StackableState, SummableState):
     """Weights by (truth, prediction) over a fixed set of classes.

@@ -13,8 +13,8 @@ from offenders import each
 from profiles import quick_cases
 
 import streameval as se
-from streameval.accumulators import decisions
-from streameval.accumulators.decisions import FastReader
+from streameval.accumulators import code_block
+from streameval.accumulators.code_block import FastReader
 
 MANY = 1000
 RANDOM = np.random.default_rng(0)
@@ -168,7 +168,7 @@ def test_batches_with_and_without_ties_are_pending_and_merged_in_any_order(
     parts = [se.ConfusionAccumulator(5) for _ in range(n_parts)]
     one_by_one = se.ConfusionAccumulator(5)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decisions, "_MIN_CAPACITY", 100)
+        patch.setattr(code_block, "_MIN_CAPACITY", 100)
         FastReader.under.cache_clear()
         for number, (what, size, weight) in enumerate(batches):
             rows = 1 if what == "one label" else size

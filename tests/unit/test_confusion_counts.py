@@ -14,7 +14,7 @@ from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators import decisions
-from streameval.accumulators.decisions import top_k_credit
+from streameval.accumulators.best_scores import top_k_credit
 from streameval.errors import CountOverflowError
 
 LARGEST = 2**63 - 1

@@ -14,8 +14,8 @@ from offenders import each
 from profiles import quick_cases
 
 import streameval as se
-from streameval.accumulators import decisions
-from streameval.accumulators.decisions import CodeBlock, FastReader
+from streameval.accumulators import code_block
+from streameval.accumulators.code_block import CodeBlock, FastReader
 from streameval.accumulators.pending import BufferedState
 from streameval.configs.confusion import ConfusionConfig
 from streameval.states.confusion import _any_in_row, _column_sums
@@ -74,8 +74,8 @@ def predictions(random: np.random.Generator, limit: int, shape: Any, dtype: str)
 def small_pieces() -> Iterator[None]:
     """Let batches of a few hundred rows be large, and take several pieces."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(decisions, "_PIECE", 613)
-        patch.setattr(decisions, "_MIN_CAPACITY", 150)
+        patch.setattr(code_block, "_PIECE", 613)
+        patch.setattr(code_block, "_MIN_CAPACITY", 150)
         FastReader.under.cache_clear()
         yield
     FastReader.under.cache_clear()

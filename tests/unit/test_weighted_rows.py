@@ -471,6 +471,33 @@ def lists_of_items() -> dict[str, Any]:
 
 
 @each(
+    ("make", "names"),
+    [
+        (lambda: se.ConfusionAccumulator(3), ("y_true", "y_pred")),
+        (lambda: se.Paired(3), ("y_true", "y_pred_a", "y_pred_b")),
+        (lambda: se.CalibrationAccumulator(classes=3), ("y_true", "y_prob")),
+        (lambda: se.PRCurveSketch(classes=3), ("y_true", "y_score")),
+        (se.MeanAccumulator, ("value",)),
+    ],
+)
+def test_item_in_an_error_is_that_of_the_whole_batch_beside_an_image_without_weight(
+    make: Callable[[], Any], names: tuple[str, ...]
+) -> None:
+    rows = images()
+    weights = np.ones(rows["y_true"].shape)
+    weights[0] = 0
+    wrong = rows["y_true"].astype(float)
+    wrong[1, 0, 1] = np.nan
+    truth, *others = names
+    predicted = scored_masks()["y_prob"] if others in (["y_prob"], ["y_score"]) else rows["y_pred"]
+    batch = {truth: wrong, **dict.fromkeys(others, predicted), "sample_weight": weights}
+    with pytest.raises(se.InvalidInputError) as error:
+        make().update(batch)
+    assert error.value.argument == truth
+    assert error.value.position == weights[0].size + 1
+
+
+@each(
     ("make", "rows"),
     [
         (lambda: se.Paired(classes=3), pairs_of_masks),
