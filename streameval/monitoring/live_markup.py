@@ -35,7 +35,7 @@ from streameval.render.markup import (
 )
 from streameval.render.sparklines import Strip, gauge, sparkline
 from streameval.render.svg import hatching
-from streameval.render.tables import scrolled
+from streameval.render.tables import scrolled_table
 from streameval.render.text import plural
 from streameval.render.time_pictures import (
     coverage_picture,
@@ -491,7 +491,7 @@ class _Frame:
         ]
         heads = [heading, *(one.metric for one in series), "Labelled", "Coverage"]
         columns = element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
-        return cls(panes, strip, shown, starts, element("thead", columns), level)
+        return cls(panes, strip, shown, starts, columns, level)
 
 
 def _card(card: Card, frame: _Frame) -> Html:
@@ -560,10 +560,9 @@ def _behind(card: Card, frame: _Frame) -> Html:
     """List the newest panes in a table that opens below the pictures."""
     points = card.points
     rows = [points[at].row(start) for at, start in zip(frame.shown, frame.starts, strict=True)]
-    table = element("table", frame.columns, Html(f"<tbody>{''.join(rows)}</tbody>"))
-    return _folded(
-        f"{card.anchor}-0", scrolled(table, f"The newest panes of {card.name}"), card.name
-    )
+    name = f"The newest panes of {card.name}"
+    listed = scrolled_table(frame.columns, [Html("".join(rows))], name)
+    return _folded(f"{card.anchor}-0", listed, card.name)
 
 
 @lru_cache(maxsize=1024)

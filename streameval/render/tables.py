@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import repeat
 from typing import Any
 
 import numpy as np
 
-from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import Confusions, Matrix
 from streameval.render.markup import (
@@ -136,19 +135,17 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
     cells = [cell for _, cell in rows]
     is_open = any(cell is not None and cell.is_open for cell in cells)
     is_sampled = any(cell is not None and cell.sampling for cell in cells)
-    heads = ["Value", *["Exact within"] * is_open, *[chance_title(level)] * is_sampled]
-    head = [element("th", text, scope="col", class_="number") for text in heads]
-    body = []
+    heads = ["Metric", "Value", *["Exact within"] * is_open, *[chance_title(level)] * is_sampled]
+    shown: list[list[str]] = []
     for name, cell in rows:
         decimals = _decimals([cell])
-        certified = cell.certified if cell and cell.is_open else None
-        written = [_value_cell(cell, decimals)]
-        written += [_range_cell(certified, hull, decimals)] * is_open
-        sampled = cell.sampling if cell else None
-        written += [_range_cell(sampled, interval, decimals)] * is_sampled
-        body.append(element("tr", element("th", name, scope="row"), *written))
-    columns = element("tr", element("th", "Metric", scope="col"), *head)
-    return table_with_notes(columns, body, "Metrics", dash_note(cells), n_numbers=len(heads))
+        certified = hull(*cell.certified, decimals) if cell and cell.is_open else ""
+        sampled = interval(*cell.sampling, decimals) if cell and cell.sampling else ""
+        value = DASH if cell is None or math.isnan(cell.value) else _value(cell, decimals)
+        shown.append([name, value, *[certified] * is_open, *[sampled] * is_sampled])
+    looks = [None, "number", *["number range"] * (len(heads) - 2)]
+    table = text_table(heads, shown, "Metrics", looks, _several(len(heads) - 1))
+    return joined([table, *dash_note(cells)])
 
 
 def _decimals(cells: Iterable[Reading | None]) -> int:
@@ -167,21 +164,9 @@ def _decimals(cells: Iterable[Reading | None]) -> int:
     return common_decimals(values, max([usual, *(decimals_of(*pair) for pair in opened)]))
 
 
-def _value_cell(cell: Reading | None, decimals: int) -> Html:
-    if cell is None or math.isnan(cell.value):
-        return element("td", DASH, class_="number")
-    return element("td", _value(cell, decimals), class_="number")
-
-
 def _value(cell: Reading, decimals: int, sign: str = "") -> Html:
     text = count(cell.value) if cell.is_count else grouped(cell.value, decimals)
     return element("span", f"{sign}{text}", class_="value")
-
-
-def _range_cell(
-    ends: Interval | None, write: Callable[[float, float, int], str], decimals: int
-) -> Html:
-    return element("td", write(*ends, decimals) if ends else "", class_="number range")
 
 
 def _stacked(
@@ -221,8 +206,8 @@ def _stacked(
         )
         said.append(_note(f"Below a number: its {only}."))
     said += dash_note(every)
-    n_numbers = 0 if of else len(columns)
-    return table_with_notes(head, [*body, *more], name, said, n_numbers=n_numbers)
+    look = "rows" if of else _several(len(columns))
+    return joined([scrolled_table(head, [*body, *more], name, look), *said])
 
 
 def _reading(cell: Cell) -> Reading | None:
@@ -310,22 +295,15 @@ def _class_head(what: str, columns: Headings, names: Sequence[str]) -> Html:
     return joined([element("tr", first, *groups), element("tr", *below)])
 
 
-def scrolled(table: Html, name: str) -> Html:
-    """Let a wide table scroll sideways on its own, also with the keyboard."""
-    return element("div", table, class_="scroll", role="group", aria_label=name, tabindex=0)
+def scrolled_table(head: Html, body: Iterable[Html], name: str, look: str | None = None) -> Html:
+    """Assemble a table; a wide one scrolls sideways on its own, also with the keyboard."""
+    made = element("table", element("thead", head), element("tbody", *body), class_=look)
+    return element("div", made, class_="scroll", role="group", aria_label=name, tabindex=0)
 
 
-def table_with_notes(
-    head: Html, body: Iterable[Html], name: str, notes: Iterable[Html], *, n_numbers: int = 1
-) -> Html:
-    """Assemble a table, with notes about its cells below.
-
-    On a phone, a row of several numbers is laid out below its name; 0 for cells with headings.
-    """
-    look = f"several columns-{n_numbers}" if 1 < n_numbers <= _MAX_BELOW else None
-    look = look if n_numbers else "rows"
-    table = element("table", element("thead", head), element("tbody", *body), class_=look)
-    return joined([scrolled(table, name), *notes])
+def _several(n_numbers: int) -> str | None:
+    """Name the look of a table that a phone lays out below the names of rows: several numbers."""
+    return f"several columns-{n_numbers}" if 1 < n_numbers <= _MAX_BELOW else None
 
 
 def dash_note(cells: Iterable[Reading | None]) -> list[Html]:
@@ -384,12 +362,11 @@ def text_table(
 ) -> Html:
     """Lay out rows of texts, of which the first names the row; `looks` are the columns'."""
     columns = (
-        element("th", text, scope="col", class_=look)
+        element("th", text, scope="col", class_=look and look.split()[0])
         for text, look in zip(heads, looks, strict=True)
     )
     body = (_text_row(tuple(looks[1:]), *row) for row in rows)
-    head = element("thead", element("tr", *columns))
-    return scrolled(element("table", head, element("tbody", *body), class_=of), name)
+    return scrolled_table(element("tr", *columns), body, name, of)
 
 
 @lru_cache(maxsize=1024, typed=True)
@@ -433,10 +410,9 @@ def heat_table(matrix: Matrix, limit: int = MAX_CELLS) -> Html:
         ]
     )
     look = "heat spacious" if is_spacious else "heat dense" if len(labels) > _DENSE else "heat"
-    table = element("table", element("thead", rows), element("tbody", *body), class_=look)
     hidden = len(matrix.labels) > limit
     said = [_note(f"The first {limit} of {len(matrix.labels):,} classes.")] if hidden else []
-    return joined([scrolled(table, "Confusion matrix"), *said])
+    return joined([scrolled_table(rows, body, "Confusion matrix", look), *said])
 
 
 def _count_cell(weight: Any, part: float, is_right: bool, is_spacious: bool) -> Html:
