@@ -15,7 +15,7 @@ from streameval.configs.names import nearest
 from streameval.configs.options import one_of
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
-from streameval.inputs.classes import Label, class_position
+from streameval.inputs.classes import Label
 from streameval.metrics.bounded import Bounded, Interval, mean_of
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import (
@@ -196,7 +196,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             The negative class.
         """
         self._check_pairs()
-        first, second = (class_position(of, self.class_names, self.labels) for of in (label, other))
+        first, second = map(self._position, (label, other))
         if first is None or second is None or first == second:
             raise InvalidInputError(
                 f"must be two classes, got {label!r} and {other!r}", argument="label"

@@ -1,9 +1,9 @@
-"""What results of several classes have in common: a result for each class, by label or name."""
+"""What results of several items have in common: a result for each class or output, by its key."""
 
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, Sequence, ValuesView
 from functools import cached_property
 from typing import Any, TypeVar
 
@@ -13,6 +13,7 @@ from streameval.errors import UnknownMetricError
 from streameval.inputs.classes import Label, class_position
 from streameval.results.result import Result
 
+KeyT = TypeVar("KeyT")
 PartT = TypeVar("PartT", bound=Result)
 
 CLASS_DETAILS: dict[str, Callable[[Any, float], Any]] = {
@@ -22,7 +23,63 @@ CLASS_DETAILS: dict[str, Callable[[Any, float], Any]] = {
 """The names of classes in JSON, and their labels if these differ."""
 
 
-class OfClasses(Result, Mapping[Label, PartT]):
+class OfItems(Result, Mapping[KeyT, PartT]):
+    """The base of results that have a result for each of several items: a mapping of these."""
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment] # results have arrays
+
+    @property
+    @abc.abstractmethod
+    def _keys(self) -> Sequence[KeyT]:
+        """The keys of the items, in order."""
+
+    @abc.abstractmethod
+    def _position(self, key: Any) -> int | None:
+        """Find the position of an item, by any of its names; None if there is no such item."""
+
+    @abc.abstractmethod
+    def _part(self, position: int) -> PartT:
+        """Make the result of an item."""
+
+    @abc.abstractmethod
+    def _no_item(self, key: Any) -> str:
+        """Say that there is no such item, and which there are."""
+
+    def __getitem__(self, key: KeyT) -> PartT:
+        """Look up the result of an item, by any of its names."""
+        position = self._position(key)
+        if position is None:
+            raise KeyError(self._no_item(key))
+        return self._parts[position]
+
+    def __iter__(self) -> Iterator[KeyT]:
+        """List the keys of the items in order."""
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        """Count the items."""
+        return len(self._keys)
+
+    def values(self) -> ValuesView[PartT]:
+        """List the results of the items."""
+        return self._by(self._keys).values()
+
+    def items(self) -> ItemsView[KeyT, PartT]:
+        """List the keys with the results of the items."""
+        return self._by(self._keys).items()
+
+    @cached_property
+    def _parts(self) -> OnDemand[int, PartT]:
+        """The results of the items, by position."""
+        return OnDemand(lambda at: self._derived(self._part(at), "__getitem__", self._keys[at]))
+
+    def _by(self, keys: Iterable[KeyT]) -> dict[KeyT, PartT]:
+        """Map keys or other names of all items to their results."""
+        return {key: self._parts[at] for at, key in enumerate(keys)}
+
+
+class OfClasses(OfItems[Label, PartT]):
     """The base of results of K classes: a mapping from the label of each to its result.
 
     A key may be a display name, a label or the text of a label, in this order, as in the name of a
@@ -31,7 +88,6 @@ class OfClasses(Result, Mapping[Label, PartT]):
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment] # results have arrays
 
     @property
     @abc.abstractmethod
@@ -43,45 +99,19 @@ class OfClasses(Result, Mapping[Label, PartT]):
     def class_names(self) -> tuple[Label, ...]:
         """The display names of the classes; by default the labels."""
 
-    @abc.abstractmethod
-    def _part(self, position: int) -> PartT:
-        """Make the result of a class."""
+    @property
+    def _keys(self) -> tuple[Label, ...]:
+        return self.labels
 
-    def __getitem__(self, of: Label) -> PartT:
-        """Look up the result of a class against the rest, by its label or its display name."""
-        position = class_position(of, self.class_names, self.labels)
-        if position is None:
-            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, self.class_names))}")
-        return self._parts[position]
+    def _position(self, key: Any) -> int | None:
+        return class_position(key, self.class_names, self.labels)
 
-    def __iter__(self) -> Iterator[Label]:
-        """List the labels in order."""
-        return iter(self.labels)
-
-    def __len__(self) -> int:
-        """Count the classes."""
-        return len(self.labels)
-
-    def values(self) -> ValuesView[PartT]:
-        """List the results of the classes."""
-        return self._by(self.labels).values()
-
-    def items(self) -> ItemsView[Label, PartT]:
-        """List the labels with the results of the classes."""
-        return self._by(self.labels).items()
-
-    @cached_property
-    def _parts(self) -> OnDemand[int, PartT]:
-        """The results of the classes, by position."""
-        return OnDemand(lambda at: self._derived(self._part(at), "__getitem__", self.labels[at]))
-
-    def _by(self, keys: Iterable[Label]) -> dict[Label, PartT]:
-        """Map labels or display names of the classes to their results."""
-        return {key: self._parts[at] for at, key in enumerate(keys)}
+    def _no_item(self, key: Any) -> str:
+        return f"no class {key!r}: {nearest(str(key), map(str, self.class_names))}"
 
     def _named_class(self, of: str, averages: Iterable[str]) -> PartT:
         """Look up the class in the name of a metric."""
-        position = class_position(of, self.class_names, self.labels)
+        position = self._position(of)
         if position is None:
             raise self._unknown_class(of, averages)
         return self._parts[position]

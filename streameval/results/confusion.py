@@ -11,7 +11,7 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Floats, Ints
-from streameval.inputs.classes import Label, class_position
+from streameval.inputs.classes import Label
 from streameval.metrics import confusion_table as functions
 from streameval.metrics.evidence import Share
 from streameval.metrics.intervals import UNDEFINED, normal_quantile
@@ -292,7 +292,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             raise InvalidInputError("takes no arguments", argument=str(metric))
         asked = self._asked_of_all(MetricName(metric.name))
         averages, (average, colon, names) = asked.row.averages, of.partition(":")
-        position = class_position(of, self.class_names, self.labels)
+        position = self._position(of)
         if position is not None:
             return Asked(self._parts[position], asked.row)
         if average in averages and not colon:

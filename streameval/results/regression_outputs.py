@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, ClassVar
 
 import attrs
@@ -21,6 +21,7 @@ from streameval.metrics.table import Metric, Reading, Table
 from streameval.render.sheets import Sheet
 from streameval.render.text import plural
 from streameval.results import findings
+from streameval.results.classes import OfItems
 from streameval.results.members import RegressionOutputsMembers, add_members
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
 from streameval.results.names import MetricName
@@ -32,7 +33,7 @@ from streameval.states.regression_outputs import OutputSums
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str, Regression]):
+class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression], SumsResult):
     """Errors of rows that predict several numbers, and their averages.
 
     Made by `RegressionAccumulator.compute` with ``outputs=d``. A mapping from the name of an
@@ -49,37 +50,31 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
 
     _state: OutputSums
     _config: RegressionConfig
-    _outputs: tuple[Regression, ...] = attrs.field(init=False)
 
-    def __attrs_post_init__(self) -> None:
-        """Split the state into outputs."""
-        outputs = [Regression(one, self._config) for one in self._state.outputs()]
-        if self._clusters is not None:
-            parts = (self._clusters.part("__getitem__", at) for at in range(len(outputs)))
-            outputs = list(map(Regression.with_clusters, outputs, parts))
-        object.__setattr__(self, "_outputs", tuple(outputs))
+    @property
+    def _keys(self) -> Sequence[int | str]:
+        return self._config.output_names or range(self._config.n_outputs)
 
-    def __getitem__(self, output: int | str) -> Regression:
-        """Look up the errors of an output, by index or name."""
-        names, index = self._config.output_names, output
-        if isinstance(output, str) and output in names:
-            index = names.index(output)
-        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(self):
-            raise KeyError(f"no output {output!r}: there are {self._listed}")
-        return self._outputs[int(index)]
+    def _position(self, key: Any) -> int | None:
+        if isinstance(key, (int, np.integer)):
+            return int(key) if 0 <= key < len(self) else None
+        return self._keys.index(key) if isinstance(key, str) and key in self._keys else None
 
-    def __iter__(self) -> Iterator[int | str]:
-        """List the outputs: their names, or their indices if they have none."""
-        return iter(self._config.output_names or range(len(self)))
+    def _no_item(self, key: Any) -> str:
+        return f"no output {key!r}: there are {self._listed}"
 
-    def __len__(self) -> int:
-        """Count the outputs."""
-        return len(self._outputs)
+    def _part(self, position: int) -> Regression:
+        return Regression(self._states[position], self._config)
+
+    @cached_property
+    def _states(self) -> Sequence[Any]:
+        """The sums of each output."""
+        return self._state.outputs()
 
     @property
     def exact(self) -> bool:
         """Whether no value has bounds."""
-        return all(one.exact for one in self._outputs)
+        return all(one.exact for one in self.values())
 
     def adjusted_r2(
         self, n_features: int, *, multioutput: Multioutput = "uniform_average"
@@ -197,8 +192,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         """Average the values of the outputs where they are defined."""
         weights = [1.0] * len(self) if isinstance(how, str) else how
         if how == "variance_weighted":
-            states = (one._state for one in self._outputs)
-            spreads = [spread(one.truth, one.squared_truth, one.n) for one in states]
+            spreads = [spread(one.truth, one.squared_truth, one.n) for one in self._states]
             largest = max(spreads) or Fraction(1)
             weights = [float(part / largest) for part in spreads]
         mean = mean_of([*map(_bounded, values)], weights, max_value=math.inf)
@@ -209,7 +203,7 @@ class RegressionOutputs(RegressionOutputsMembers, SumsResult, Mapping[int | str,
         shown = {name: self._rows[name].heading for name in self._metric_names()}
 
         def read(name: str) -> Readings:
-            return Readings.of([one.read(name, level=level) for one in self._outputs])
+            return Readings.of([one.read(name, level=level) for one in self.values()])
 
         def average(name: str, how: str) -> Reading:
             return self.read(f"{name}[{how}]", level=0.0)
@@ -242,7 +236,7 @@ def _averaged_row(row: Metric) -> Metric:
     ) -> Any:
         how = result._checked(multioutput)
         row.check_arguments(args, options)
-        values = [row.value(one, *args, **options) for one in result._outputs]
+        values = [row.value(one, *args, **options) for one in result.values()]
         return np.array(values) if how == "raw_values" else result._mean(values, how)
 
     def refuse(result: RegressionOutputs, *_: Any, **__: Any) -> Any:

@@ -47,6 +47,13 @@ def test_worst_slices_are_those_of_the_rows(
     assert [number for _, number in worst] == pytest.approx(sorted(known.values())[:k])
 
 
+def test_an_argument_that_is_out_of_range_is_refused_although_every_slice_refuses_it() -> None:
+    batch = {"y_true": [0, 1], "y_score": [0.25, 0.5], "g": ["a", "b"]}
+    result = se.Sliced(se.PRCurveSketch(), "g").update(batch).compute()
+    with pytest.raises(se.InvalidInputError, match=r"must lie in \[2\*\*-1000, 1\], got 7"):
+        result.worst("partial_roc_auc(7)")
+
+
 @given(rows=ROWS)
 def test_gap_is_that_of_the_extreme_slices(rows: list[tuple[str, int, int]]) -> None:
     known = accuracies(rows).values()
