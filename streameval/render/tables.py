@@ -42,8 +42,6 @@ MAX_BESIDE = 2
 Cell = Reading | Change | None
 CellRows = Sequence[tuple[str, Sequence[Cell]]]
 """The titles of metrics, each with a number for every state."""
-Headings = Sequence[str]
-ClassReadings = Mapping[Any, Sequence[Reading]]
 
 _LARGEST = 1e12  # of the numbers that are written without an exponent
 _MAX_BELOW = 12  # numbers that a phone lays out below their name; page.css has a rule for each
@@ -95,12 +93,7 @@ def metric_table(
         differences = [(title, more) for (title, _), more in both]
         table = joined([table, rows_table("state", others, differences, level)])
     else:
-        head = element(
-            "tr",
-            element("th", "Metric", scope="col"),
-            *map(_state_head, names),
-            element("th", "Difference", scope="col", class_="number"),
-        )
+        head = _head("Metric", *(label(name, 28) for name in names), "Difference")
         beside = [(title, [*cells, *more]) for (title, cells), more in both]
         table = _stacked(head, beside, "Metrics by state", level, is_by_row=True)
     said = ["Differences are from ", label(first, 40), "."]
@@ -118,16 +111,17 @@ def rows_table(what: str, names: Sequence[str], columns: CellRows, level: float)
     for start in range(0, len(columns), _MAX_ACROSS):
         chunk = columns[start : start + _MAX_ACROSS]
         titles = [title for title, _ in chunk]
-        heads = [element("th", title, scope="col", class_="number") for title in titles]
-        head = element("tr", element("th", what.capitalize(), scope="col"), *heads)
+        head = _head(what.capitalize(), *titles)
         cells = zip(*(column for _, column in chunk), strict=True)
         rows = [(label(name, 40), row) for name, row in zip(names, cells, strict=True)]
         tables.append(_stacked(head, rows, f"Metrics by {what}", level, of=titles))
     return joined(tables)
 
 
-def _state_head(name: str) -> Html:
-    return element("th", label(name, 28), scope="col", class_="number")
+def _head(first: str, *others: str) -> Html:
+    """Head the names of rows, and columns of numbers."""
+    numbers = (element("th", text, scope="col", class_="number") for text in others)
+    return element("tr", element("th", first, scope="col"), *numbers)
 
 
 def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
@@ -184,11 +178,11 @@ def _stacked(
     On a phone, each number is below its heading if `of` lists the headings. The numbers of a metric
     have equally many decimals: of a column, or else of a row.
     """
-    every = [_reading(cell) for _, cells in rows for cell in cells]
+    table = [[_reading(cell) for cell in cells] for _, cells in rows]
+    every = [cell for row in table for cell in row]
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
     names = ("exact within", percent(level)) if has_certified and has_sampling else ("", "")
-    table = [[_reading(cell) for cell in cells] for _, cells in rows]
     columns = [_decimals(column) for column in zip(*table, strict=True)]
     decimals = [[_decimals(row)] * len(row) if is_by_row else columns for row in table]
     body = (
@@ -235,8 +229,8 @@ def _within(name: str, ends: str) -> Html:
 
 def by_class(
     what: str,
-    columns: Headings,
-    tables: Mapping[str, ClassReadings],
+    columns: Sequence[str],
+    tables: Mapping[str, Mapping[Any, Sequence[Reading]]],
     order: Sequence[Any],
     level: float,
 ) -> Html:
@@ -276,12 +270,11 @@ def by_class(
     return _stacked(_class_head(what, columns, list(tables)), rows, f"By {what}", level, more)
 
 
-def _class_head(what: str, columns: Headings, names: Sequence[str]) -> Html:
-    several = len(names) > 1
-    first = element("th", what.capitalize(), scope="col", rowspan=2 if several else None)
+def _class_head(what: str, columns: Sequence[str], names: Sequence[str]) -> Html:
+    if len(names) == 1:
+        return _head(what.capitalize(), *columns)
+    first = element("th", what.capitalize(), scope="col", rowspan=2)
     below = [element("th", text, scope="col", class_="number") for _ in names for text in columns]
-    if not several:
-        return element("tr", first, *below)
     groups = (
         element(
             "th",
