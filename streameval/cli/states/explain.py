@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -72,65 +72,68 @@ def brief(value: Any) -> str:
 
 
 _LEVEL = 0.95
-_OPTIONS = "Options (* is not the default)"
+
+Lines = Sequence[tuple[str, str]]
+"""Texts, each with what its further lines begin with."""
+_BLANK = ("", "")
+_OPTIONS = ("Options (* is not the default)", "")
 
 
 def explain(state: str) -> CommandOutput:
     """Say what a state has counted, what limits its numbers, and what each of them means."""
-    return CommandOutput("\n".join([*_about(state, load_state(state), WIDTH), ""]))
+    lines: list[str] = []
+    for text, indent in _about(state, load_state(state)):
+        lines += textwrap.wrap(printable(text), WIDTH, subsequent_indent=indent) or [""]
+    return CommandOutput("\n".join([*lines, ""]))
 
 
-def _about(title: str, accumulator: Any, width: int) -> list[str]:
+def _about(title: str, accumulator: Any) -> Lines:
     """Explain an accumulator, and below it, indented, what it holds."""
     if isinstance(accumulator, Collection):
-        return _about_members(title, accumulator, width)
+        return _about_members(title, accumulator)
     if not isinstance(accumulator, (Sliced, Windowed)):
-        return _explained(title, accumulator, width)
-    lines = [*_heading(title, accumulator, width), _size(accumulator), "", _OPTIONS]
-    lines += _options(accumulator, width)
-    return [*lines, "", *_indented(_about("all rows", accumulator.total(), width - 2))]
+        return _explained(title, accumulator)
+    lines = [_heading(title, accumulator), (_size(accumulator), ""), _BLANK, _OPTIONS]
+    held = _indented(_about("all rows", accumulator.total()))
+    return [*lines, *_options(accumulator), _BLANK, *held]
 
 
-def _about_members(title: str, collection: Collection, width: int) -> list[str]:
+def _about_members(title: str, collection: Collection) -> Lines:
     size = plural(len(collection), "member")
-    lines = [*_heading(title, collection, width), f"{size}, {_size(collection)}"]
+    lines = [_heading(title, collection), (f"{size}, {_size(collection)}", "")]
     for names in Member.of(collection).options.names_of_parts:
-        about = _explained(", ".join(names), collection[names[0]], width - 2)
+        about = _explained(", ".join(names), collection[names[0]])
         columns = collection.columns.get(names[0])
-        if columns:
-            about = [*about, "", *_wrapped(f"It reads {_columns(columns)}.", width - 2, "")]
-        lines += ["", *_indented(about)]
+        said = [_BLANK, (f"It reads {_columns(columns)}.", "")] if columns else []
+        lines += [_BLANK, *_indented([*about, *said])]
     return lines
 
 
-def _indented(lines: list[str]) -> list[str]:
-    return [f"  {line}".rstrip() for line in lines]
+def _indented(lines: Lines) -> Lines:
+    return [(f"  {text}", f"  {indent}") for text, indent in lines]
 
 
-def _explained(title: str, accumulator: Any, width: int) -> list[str]:
+def _explained(title: str, accumulator: Any) -> Lines:
     """Join the parts, one below the other."""
     result = computed(accumulator)
     readings = result.readings(_LEVEL)
-    lines = _heading(title, accumulator, width)
-    lines += _wrapped(_contents(accumulator, result, readings), width, "")
-    lines += ["", _OPTIONS, *_options(accumulator, width)]
-    lines += ["", "What limits the numbers"]
-    for finding in result.findings():
-        lines += _wrapped(f"* {finding}", width, "  ")
-    lines += ["", "What the numbers mean"]
+    lines = [_heading(title, accumulator), (_contents(accumulator, result, readings), "")]
+    lines += [_BLANK, _OPTIONS, *_options(accumulator)]
+    lines += [_BLANK, ("What limits the numbers", "")]
+    lines += [(f"* {finding}", "  ") for finding in result.findings()]
+    lines += [_BLANK, ("What the numbers mean", "")]
     for name, reading in readings.items():
-        lines += _metric(name, reading, result.meaning(name), width)
+        lines += [(_value(name, reading), "  "), (f"    {result.meaning(name)}", "    ")]
     more = [name for name in result.readable() if name not in readings]
     if more:
-        lines += ["", *_wrapped(f"On request, by --metrics: {', '.join(more)}.", width, "  ")]
+        lines += [_BLANK, (f"On request, by --metrics: {', '.join(more)}.", "  ")]
     drawn = "clusters" if result.note else "the data"
-    return lines + _key(readings.values(), result.TERMS, drawn, width)
+    return [*lines, *_key(readings.values(), result.TERMS, drawn)]
 
 
-def _heading(title: str, accumulator: Any, width: int) -> list[str]:
+def _heading(title: str, accumulator: Any) -> tuple[str, str]:
     member = Member.of(accumulator)
-    text = f"{title}: {member.cls.__name__}. {member.options.SUMMARY}"
-    return _wrapped(text, width, "  ")
+    return f"{title}: {member.cls.__name__}. {member.options.SUMMARY}", "  "
 
 
 def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
@@ -148,46 +151,41 @@ def _size(accumulator: Any) -> str:
     return plural(len(accumulator.to_bytes()), "byte")
 
 
-def _options(accumulator: Any, width: int) -> Iterator[str]:
+def _options(accumulator: Any) -> Iterator[tuple[str, str]]:
     """Yield a line for each option, with its meaning if it is not the default."""
     options = accumulator.options
     longest = max(map(len, options))
     declared = attrs.fields_dict(type(Member.of(accumulator).options))
     for name, value in options.items():
         by_default = is_default(accumulator, name)
-        yield f"{' ' if by_default else '*'} {name:<{longest}}  {brief(value)}"
+        yield f"{' ' if by_default else '*'} {name:<{longest}}  {brief(value)}", ""
         if not by_default:
-            said = declared[name].metadata["text"]
-            yield from _wrapped(f"    {said}", width, "    ")
+            yield f"    {declared[name].metadata['text']}", "    "
 
 
-def _metric(name: str, reading: Reading, meaning: str, width: int) -> list[str]:
-    """Write a value with its intervals, and below it what it means."""
+def _value(name: str, reading: Reading) -> str:
+    """Write a value with its intervals."""
     parts = [f"{name}  {number(reading.value)}"]
     if reading.is_open:
         parts.append(interval_text(*reading.certified))
     if reading.sampling is not None:
         parts.append(f"95% {interval_text(*reading.sampling)}")
-    return [*_wrapped("  ".join(parts), width, "  "), *_wrapped(f"    {meaning}", width, "    ")]
+    return "  ".join(parts)
 
 
-def _key(readings: Iterable[Reading], terms: str, drawn: str, width: int) -> list[str]:
+def _key(readings: Iterable[Reading], terms: str, drawn: str) -> Lines:
     """Explain the words and the intervals used above."""
     every = list(readings)
-    lines = [terms] if terms else []
+    texts = [terms] if terms else []
     if any(reading.is_open for reading in every):
-        lines.append("[low, high]: always contains the exact value for the data that were counted.")
+        texts.append("[low, high]: always contains the exact value for the data that were counted.")
     if any(reading.sampling is not None for reading in every):
-        lines.append(
+        texts.append(
             f"95% [low, high]: how far a sample of this size may be off by chance, if {drawn} "
             "were drawn independently."
         )
-    return [line for text in lines for line in ["", *_wrapped(text, width, "")]]
+    return [line for text in texts for line in (_BLANK, (text, ""))]
 
 
 def _columns(columns: dict[str, str]) -> str:
     return ", ".join(f"{array} from {column!r}" for array, column in columns.items())
-
-
-def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(printable(text), width, subsequent_indent=indent)
