@@ -134,11 +134,17 @@ def _weighted_kappa(name: str, power: int) -> dict[str, Any]:
 
 
 def _per_class(
-    name: str, metric: Callable[..., ClassMetric], *, of_ones: bool = False, **row: Any
+    name: str,
+    metric: Callable[..., ClassMetric],
+    *,
+    of_ones: bool = False,
+    of_best: bool = False,
+    **row: Any,
 ) -> Metric:
     """Make the row of a metric of each class with its averages; `metric` takes its arguments.
 
     With `of_ones`, the default for observed labels 0 and 1 is that of 1, as if they were declared.
+    With `of_best`, it is of predictions among the best k scores.
     """
     own = tuple(argument.partition("=")[0] for argument in row.get("arguments", ()))
     default = metric()
@@ -160,6 +166,8 @@ def _per_class(
         return metric(**given), averaging
 
     def read(counts: LabelCounts, args: Any, options: Any) -> tuple[Any, ClassMetric, Averaging]:
+        if of_best:
+            counts = at_top_k(counts, name)
         one, averaging = chosen(args, options)
         is_default = averaging.average == "default" and averaging.labels is None
         return (counts.of_ones() if of_ones and is_default else counts), one, averaging
@@ -195,26 +203,13 @@ def _per_class(
 
 def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
     """Make the row of a metric of each class, for predictions among the best k scores."""
-    of_best = _per_class(name, metric, **row)
-    interval: Any = of_best.sampling
-
-    def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
-        return of_best.value(at_top_k(counts, name), *args, **options)
-
-    def sampling(counts: LabelCounts, number: float, z: float, *args: Any, **options: Any) -> Any:
-        return interval(at_top_k(counts, name), number, z, *args, **options)
-
-    def draws(counts: LabelCounts, *args: Any, **options: Any) -> Share:
-        return of_best.statistic(at_top_k(counts, name), *args, **options)  # type: ignore[return-value]
-
-    return attrs.evolve(
-        of_best,
-        value=value,
-        sampling=sampling,
-        evidence=of_best.evidence and draws,
-        is_defined=lambda counts: not math.isnan(value(counts, zero_division=math.nan)),
+    return _per_class(
+        name,
+        metric,
+        of_best=True,
         measured=True,
         listed=lambda counts: isinstance(counts.state, TopKCounts),
+        **row,
     )
 
 
