@@ -21,6 +21,7 @@ from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.curves import best_from
 from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
+from streameval.metrics.shares import ratios
 
 
 @attrs.frozen(eq=False)
@@ -158,30 +159,27 @@ def _concave(pos: Floats, above_neg: Floats, above_pos: Floats) -> Floats:
 
 def _less_log(pos: Floats, neg: Floats, start: Floats) -> Floats:
     """Integrate ``x / (x + neg)`` over `pos`, from where ``x + neg`` is `start`."""
-    share = np.divide(pos, start, out=np.zeros_like(pos), where=neg > 0)
+    share = ratios(pos, start)
     return pos - neg * log1p(share)
 
 
 def _chord(steps: _Steps) -> Floats:
     """Take the trapezoid under ``x / (x + C)``, which is concave."""
     total, below = steps.above_pos + steps.pos, steps.below_neg
-    start = np.divide(
-        steps.above_pos, steps.above_pos + below, out=np.ones_like(below), where=below > 0
-    )
+    start = ratios(steps.above_pos, steps.above_pos + below, 1.0)
     return steps.pos * (start + total / (total + below)) / 2
 
 
 def _start_precision(steps: _Steps) -> Floats:
     """Compute the precision above each cell, 1 before the first score."""
-    above = steps.above_pos + steps.above_neg
-    return np.divide(steps.above_pos, above, out=np.ones_like(above), where=above > 0)
+    return ratios(steps.above_pos, steps.above_pos + steps.above_neg, 1.0)
 
 
 def _path(steps: _Steps, until: Floats) -> Floats:
     """Integrate precision along the path of constant rates, over `until` positives."""
     rate = 1.0 + steps.neg / steps.pos
     above = steps.above_pos + steps.above_neg
-    grown = np.divide(rate * until, above, out=np.zeros_like(above), where=above > 0)
+    grown = ratios(rate * until, above)
     return (until + (steps.above_pos - above / rate) * log1p(grown)) / rate
 
 

@@ -26,6 +26,7 @@ from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Floats, Mask
 from streameval.exact.fixed_point import FixedPoint
+from streameval.metrics.shares import ratios
 
 Average = Literal["binary", "macro", "micro", "weighted", "samples"]
 MeanOver = Literal["macro", "micro", "weighted"]
@@ -106,10 +107,7 @@ class ClassMetric(abc.ABC):
 
     def of(self, outcomes: Floats, zero_division: float) -> Floats:
         """Compute the metric of each column of outcomes, shape (4, K) to (K,)."""
-        above, below = self.parts(outcomes)
-        values: Floats = np.full(len(below), zero_division)
-        np.divide(above, below, out=values, where=below > 0)
-        return values
+        return ratios(*self.parts(outcomes), zero_division)
 
     def of_one(self, outcomes: Sequence[float], zero_division: float) -> float:
         """Compute the metric for four outcomes, in a quarter of the time of `of`."""

@@ -20,7 +20,7 @@ import numpy as np
 
 from streameval.exact.array_types import Floats, Indices
 from streameval.metrics.points import CellTable, Outcomes, Points
-from streameval.metrics.shares import first_of_highest, reaches, share_of, units_of
+from streameval.metrics.shares import first_of_highest, ratios, reaches, share_of, units_of
 
 
 def roc_curve(points: Points) -> tuple[Floats, Floats, Floats]:
@@ -155,7 +155,7 @@ def f_scores(tp: Floats, fp: Floats, n_pos: float, beta: float) -> Floats:
     """
     square = beta * beta
     below = square * n_pos + tp + fp
-    return np.divide((1 + square) * tp, below, out=np.zeros_like(below), where=below > 0)
+    return ratios((1 + square) * tp, below)
 
 
 def best_f(points: Points, beta: float) -> float:

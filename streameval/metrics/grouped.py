@@ -17,6 +17,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.intervals import hull, student, wilson
+from streameval.metrics.shares import ratios
 from streameval.metrics.values import widening
 from streameval.states.cells import Cells
 
@@ -74,10 +75,7 @@ class GroupAreas:
         is_wide = cells.lo < cells.hi
         unsure = np.add.reduceat(np.where(is_wide, pos * neg / 2, 0.0), starts)
         pairs = n_pos.near_floats() * n_neg.near_floats()
-        auc, reach = (
-            np.divide(part, pairs, out=np.full(len(sizes), np.nan), where=pairs > 0)
-            for part in (wins, unsure)
-        )
+        auc, reach = (ratios(part, pairs, math.nan) for part in (wins, unsure))
         auc = np.minimum(auc, 1.0)  # rounded wins may exceed the pairs by one ulp
         reach = np.where(reach > 0, reach + _ROUNDING, reach)
         return cls(n_pos, n_neg, auc, np.maximum(auc - reach, 0.0), np.minimum(auc + reach, 1.0))

@@ -26,6 +26,7 @@ from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
 from streameval.metrics.confusion import ClassMetric
+from streameval.metrics.shares import ratios
 
 UNDEFINED: Interval = (math.nan, math.nan)
 
@@ -242,8 +243,8 @@ def ratio_gradient(ratio: ClassMetric, outcomes: Floats, weights: Floats) -> Flo
     Classes whose denominator is 0 are constants.
     """
     above, below = ratio.parts(outcomes)
-    share = np.divide(weights, below, out=np.zeros_like(weights), where=below > 0)
-    value = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    share = ratios(weights, below)
+    value = ratios(above, below)
     numerator, denominator = ratio.slopes(outcomes)
     return np.asarray((numerator - value * denominator) * share)
 
@@ -274,9 +275,7 @@ def table_deviation(outcomes: Floats, by_outcome: Floats) -> float:
     most the sum of the deviations, so the bound is never too small.
     """
     totals = outcomes.sum(axis=0)
-    mean = np.divide(
-        (outcomes * by_outcome).sum(axis=0), totals, out=np.zeros_like(totals), where=totals > 0
-    )
+    mean = ratios((outcomes * by_outcome).sum(axis=0), totals)
     variances = (outcomes * (by_outcome - mean) ** 2).sum(axis=0)
     return math.fsum(np.sqrt(variances))
 

@@ -50,6 +50,7 @@ from streameval.metrics.intervals import (
 )
 from streameval.metrics.points import CellTable
 from streameval.metrics.regression import mean
+from streameval.metrics.shares import ratios
 from streameval.metrics.values import MeanLoss, unvarying
 from streameval.states.cells import Cells
 from streameval.states.paired import LossSums
@@ -278,7 +279,7 @@ class _Placements:
         off = is_wide * other / 2.0 / math.fsum(other)
         weight = np.bincount(group, weights=own)
         total = np.bincount(group, weights=own * estimate)
-        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0.0)
+        mean = ratios(total, weight)
         away, n = np.abs(estimate - mean[group]), math.fsum(own)
         return cls(
             mean,

@@ -15,6 +15,7 @@ import numpy as np
 
 from streameval.exact.array_types import Floats, Ints
 from streameval.metrics.ranks import Levels, own_rank, position_sums, powers, sums_of
+from streameval.metrics.shares import ratios
 from streameval.metrics.smooth_sums import chance_of_none, geometric_sums, smooth_sums
 
 _BLOCK = 2**16
@@ -140,7 +141,7 @@ def binary_preference(
     part = (unclipped + 1) * above + unclipped * (unclipped + 1) // 2 + (beside - unclipped) * limit
     mean = np.where(above >= limit, full, part) / (beside + 1)
     divisor = np.minimum(limit, nonrelevant[levels.query])
-    lost = np.divide(mean, divisor, out=np.zeros(len(mean)), where=divisor > 0)
+    lost = ratios(mean, divisor)
     return sums_of(levels.query, levels.relevant * (1.0 - lost), len(relevant))
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-import numpy.typing as npt
 
 from streameval.exact.array_types import Floats, Ints
 from streameval.exact.log import log
 from streameval.metrics.ranks import Levels, Spans, discounts, sums_of
+from streameval.metrics.shares import ratios
 from streameval.states.queries import counts_of, runs_above
 
 
@@ -70,7 +70,7 @@ def normalized_gain(spans: Spans, ideal: Spans, n_queries: int) -> Floats:
     # the sums of gains may pass those of costs by a rounding error
     distance = log(np.maximum(2.0 + (cost - gained), 1.5)) / log(2.0)
     total = sums_of(ideal.query, ideal.gain * ideal.size, n_queries)
-    return _ratio(sums_of(spans.query, spans.gain / distance, n_queries), total)
+    return ratios(sums_of(spans.query, spans.gain / distance, n_queries), total)
 
 
 def mean_normalized_gain(spans: Spans, ideal: Spans, n_queries: int) -> Floats:
@@ -86,11 +86,11 @@ def mean_normalized_gain(spans: Spans, ideal: Spans, n_queries: int) -> Floats:
         run = np.flatnonzero(last > above)
         one = Spans(np.arange(len(run)), above[run], (last - above)[run], gain[run])
         best[run] += one.discounted(None, len(run))
-    total = sums_of(spans.query, _ratio(gained, best), n_queries)
+    total = sums_of(spans.query, ratios(gained, best), n_queries)
     known = counts_of(ideal.query, ideal.size, n_queries)
     found = counts_of(spans.query, np.ones_like(rank), n_queries)
-    final = _ratio(spans.discounted(None, n_queries), ideal.discounted(None, n_queries))
-    return _ratio(total + (known - found) * final, known)
+    final = ratios(spans.discounted(None, n_queries), ideal.discounted(None, n_queries))
+    return ratios(total + (known - found) * final, known)
 
 
 def _running(query: Ints, terms: Floats) -> Floats:
@@ -117,8 +117,3 @@ def _steps(ideal: Spans, query: Ints, n_queries: int) -> list[tuple[Floats, Ints
         gain[own], above[own], size[own] = ideal.gain[some], ideal.above[some], ideal.size[some]
         steps.append((gain[query], above[query], size[query]))
     return steps
-
-
-def _ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Floats:
-    zeros = np.zeros(len(denominator))
-    return np.asarray(np.divide(numerator, denominator, out=zeros, where=denominator != 0))

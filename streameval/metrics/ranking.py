@@ -8,7 +8,6 @@ from typing import Any
 
 import attrs
 import numpy as np
-import numpy.typing as npt
 
 from streameval.configs.measures import Measure
 from streameval.configs.ranking import JUDGED, RankingConfig, gains_of
@@ -21,6 +20,7 @@ from streameval.metrics import rank_orders as orders
 from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.cascades import expected_reciprocal_rank
 from streameval.metrics.ranks import Levels, Spans, TieOrder, Ties
+from streameval.metrics.shares import ratios
 from streameval.metrics.smooth_sums import LAID_OUT
 from streameval.states.queries import Gained, Queries, counts_of, runs_above
 from streameval.states.ranking import QueryValues
@@ -174,7 +174,7 @@ class _Sheet:
             return self._of_pairs(item, levels, relevant)
         if item.family == "adaptive_p":
             first = np.minimum(self.queries.rows, item.ranks)
-            return _ratio(formulas.found_at(levels, item.ranks, len(first)), first)
+            return ratios(formulas.found_at(levels, item.ranks, len(first)), first)
         if item.row.has_level:
             return _FORMULAS[item.family](levels, item, relevant, self.config.ap_norm)
         rows = self.queries.rows
@@ -184,7 +184,7 @@ class _Sheet:
             return np.where(is_judged, 0.0, 1.0 - judged)
         first = np.minimum(rows, item.ranks)
         judged = formulas.found_at(levels, item.ranks, len(first))
-        return _ratio(judged, first) if item.family == "judged" else (first - judged) / item.ranks
+        return ratios(judged, first) if item.family == "judged" else (first - judged) / item.ranks
 
     def _of_pairs(self, item: Measure, levels: Levels, relevant: Ints) -> Floats:
         """Compute a measure of relevant documents and others; those not retrieved rank last."""
@@ -192,11 +192,11 @@ class _Sheet:
         n, others, left = len(rows), rows - found, relevant - found
         if item.family == "fall_out":
             first = np.minimum(rows, item.ranks)
-            return _ratio(first - formulas.found_at(levels, item.ranks, n), self._others(item))
+            return ratios(first - formulas.found_at(levels, item.ranks, n), self._others(item))
         if item.family == "coverage_error":
             return np.where(left > 0, rows + left, formulas.lowest_rank(levels, n))
         wrong = formulas.misordered(levels, n, ties_in_full=item.row.whole_ties) + left * others
-        share = _ratio(wrong, relevant * others)
+        share = ratios(wrong, relevant * others)
         return 1.0 - share if item.family == "query_auc" else share
 
     def _of_set(self, item: Measure) -> Floats:
@@ -237,7 +237,7 @@ class _Sheet:
             return self._at_falls(spans)
         gain = spans.discounted(item.cutoff, n)
         return (
-            gain if item.family == "dcg" else _ratio(gain, self._ideal.discounted(item.cutoff, n))
+            gain if item.family == "dcg" else ratios(gain, self._ideal.discounted(item.cutoff, n))
         )
 
     def _at_falls(self, spans: Spans) -> Floats:
@@ -251,12 +251,12 @@ class _Sheet:
             some = np.flatnonzero(number == step)
             cutoff = np.zeros(n, dtype=np.int64)
             cutoff[ideal.query[some]] = ends[some]
-            total += _ratio(spans.discounted(cutoff, n), ideal.discounted(cutoff, n))
+            total += ratios(spans.discounted(cutoff, n), ideal.discounted(cutoff, n))
         goes_on = (self.queries.rows > last + 1) & (count > 0)
         total += np.where(
-            goes_on, _ratio(spans.discounted(None, n), ideal.discounted(None, n)), 0.0
+            goes_on, ratios(spans.discounted(None, n), ideal.discounted(None, n)), 0.0
         )
-        return _ratio(total, count + goes_on)
+        return ratios(total, count + goes_on)
 
     def _err(self, item: Measure) -> Floats:
         grade = self.queries.ranked.relevance
@@ -289,7 +289,7 @@ class _Sheet:
             levels = levels.joined(outside, in_order=False)
         known = self.known(level)
         nonrelevant = self.queries.relevant[:, judged] - self.queries.relevant[:, level]
-        value = _ratio(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
+        value = ratios(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
         return _log_of_share(value) if item.is_geometric else value
 
     def _levels(self, item: Measure, arrangement: TieOrder) -> Levels:
@@ -398,7 +398,7 @@ def _average_precision(levels: Levels, item: Measure, relevant: Ints, norm: str)
     divisor = relevant
     if norm == "min" and item.cutoff is not None:
         divisor = np.minimum(relevant, item.cutoff)
-    return _ratio(formulas.average_precision(levels, item.cutoff, len(relevant)), divisor)
+    return ratios(formulas.average_precision(levels, item.cutoff, len(relevant)), divisor)
 
 
 def _log_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> Floats:
@@ -411,13 +411,13 @@ def _log_of_share(share: Floats) -> Floats:
 
 def _precision_at_multiple(levels: Levels, item: Measure, relevant: Ints, _: str) -> Floats:
     cutoff = np.floor(item.number * relevant + 0.9).astype(np.int64)
-    return _ratio(formulas.found_at(levels, cutoff, len(relevant)), cutoff)
+    return ratios(formulas.found_at(levels, cutoff, len(relevant)), cutoff)
 
 
 def _set_f(found: Ints, rows: Ints, known: Ints, beta: float) -> Floats:
     # the operations of trec_eval, which prints four digits: the last bit decides a half
-    precision, recall = _ratio(found, rows), _ratio(found, known)
-    return _ratio((beta + 1.0) * precision * recall, beta * precision + recall)
+    precision, recall = ratios(found, rows), ratios(found, known)
+    return ratios((beta + 1.0) * precision * recall, beta * precision + recall)
 
 
 _TURNED: dict[Any, Any] = {"worst": "best", "best": "worst"}
@@ -427,10 +427,10 @@ _OF_PAIRS = ("fall_out", "coverage_error", "label_ranking_loss", "query_auc")
 """The measures of relevant documents beside others."""
 
 _OF_SETS: dict[str, Callable[[Ints, Ints, Ints], Array]] = {
-    "set_p": lambda found, rows, _: _ratio(found, rows),
-    "set_r": lambda found, _, known: _ratio(found, known),
-    "set_relative_p": lambda found, rows, known: _ratio(found, np.minimum(rows, known)),
-    "set_map": lambda found, rows, known: _ratio(found * found, rows * known),
+    "set_p": lambda found, rows, _: ratios(found, rows),
+    "set_r": lambda found, _, known: ratios(found, known),
+    "set_relative_p": lambda found, rows, known: ratios(found, np.minimum(rows, known)),
+    "set_map": lambda found, rows, known: ratios(found * found, rows * known),
     "majority": lambda found, rows, _: (np.sign(2 * found - rows) + (rows > 0)) / 2,
     "utility": lambda found, rows, _: 2 * found - rows,
     "num_ret": lambda _found, rows, _: rows,
@@ -449,14 +449,14 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "p": lambda levels, item, relevant, _: (
         formulas.found_at(levels, item.ranks, len(relevant)) / item.ranks
     ),
-    "r": lambda levels, item, relevant, _: _ratio(
+    "r": lambda levels, item, relevant, _: ratios(
         formulas.found_at(levels, item.ranks, len(relevant)), relevant
     ),
-    "rprec": lambda levels, _item, relevant, _: _ratio(
+    "rprec": lambda levels, _item, relevant, _: ratios(
         formulas.found_at(levels, relevant, len(relevant)), relevant
     ),
     # F is linear in the hits because R is fixed, so its mean over ties is F of the mean hits
-    "f": lambda levels, item, relevant, _: _ratio(
+    "f": lambda levels, item, relevant, _: ratios(
         2.0 * formulas.found_at(levels, item.ranks, len(relevant)), item.ranks + relevant
     ),
     "hit": lambda levels, item, relevant, _: formulas.hit(levels, item.ranks, len(relevant)),
@@ -466,14 +466,14 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "mrr": lambda levels, item, relevant, _: formulas.reciprocal_rank(
         levels, item.cutoff, len(relevant)
     ),
-    "relative_p": lambda levels, item, relevant, _: _ratio(
+    "relative_p": lambda levels, item, relevant, _: ratios(
         formulas.found_at(levels, item.ranks, len(relevant)), np.minimum(item.ranks, relevant)
     ),
     "rprec_mult": _precision_at_multiple,
-    "bin_g": lambda levels, _item, relevant, _: _ratio(
+    "bin_g": lambda levels, _item, relevant, _: ratios(
         Spans.of_others(levels).discounted(None, len(relevant)), relevant
     ),
-    "lrap": lambda levels, _item, relevant, _: _ratio(
+    "lrap": lambda levels, _item, relevant, _: ratios(
         formulas.label_ranking_precision(levels, len(relevant)), relevant
     ),
     "rbp": lambda levels, item, relevant, _: formulas.rank_biased_precision(
@@ -481,8 +481,3 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     ),
 }
 """The measures of the ranks of the relevant documents."""
-
-
-def _ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Floats:
-    zeros = np.zeros(len(denominator))
-    return np.asarray(np.divide(numerator, denominator, out=zeros, where=denominator != 0))

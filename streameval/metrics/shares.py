@@ -1,4 +1,4 @@
-"""Shares of exact counts: which of them reach a bound, and which is the highest.
+"""Ratios, and shares of exact counts: which of them reach a bound, and which is the highest.
 
 A share reaches a bound if the share that users see does: the quotient of the exact counts, rounded
 once. So a printed share goes round, and an unweighted one has scikit-learn's answer. Floats of
@@ -16,11 +16,18 @@ from typing import Any
 
 import numpy as np
 
-from streameval.exact.array_types import Floats, Indices, Mask
+from streameval.exact.array_types import Array, Floats, Indices, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import ROUNDING
 
 _ROUNDS_APART = 2.0**26
+
+
+def ratios(above: Array, below: Array, otherwise: float = 0.0) -> Floats:
+    """Divide arrays of one shape; `otherwise` where a divisor is not above 0."""
+    values: Floats = np.full(below.shape, otherwise)
+    np.divide(above, below, out=values, where=below > 0)
+    return values
 
 
 def simplest_fraction(number: float) -> Fraction:
@@ -57,8 +64,7 @@ def _compared(
 ) -> Mask:
     near = part.near_floats()
     total = near + rest.near_floats()
-    share: Floats = np.full(len(total), np.nan)
-    np.divide(near, total, out=share, where=total > 0)
+    share = ratios(near, total, math.nan)
     found = np.asarray(compare(share, bound))
     if part.is_whole and rest.is_whole and total.max(initial=0.0) < _ROUNDS_APART:
         return found
