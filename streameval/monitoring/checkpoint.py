@@ -705,30 +705,34 @@ class Checkpoint:
                 self._label_bytes += len(text)
                 self._put("label_row", [(key, time, until, text)])
 
-    def note(self, name: str, state: Any) -> None:
-        """Write a single part of the state."""
-        with self._transaction():
-            self._note({name: state})
+    def note(
+        self,
+        state: Mapping[str, Any] | None = None,
+        *,
+        events: Iterable[tuple[str, Any]] = (),
+        delivered: Iterable[str] = (),
+    ) -> None:
+        """Write some of the small parts between two commits.
 
-    def tell(self, number: int, events: Iterable[tuple[str, Any]], own: Any, delivery: Any) -> None:
-        """Add an event of the monitor itself to the outbox, with two parts of the state.
-
-        "own" is the event, and "delivery" names the receivers.
+        Parameters
+        ----------
+        state : mapping from name to JSON, optional
+            The parts.
+        events : iterable of (str, JSON)
+            Events for the outbox.
+        delivered : iterable of str
+            The events that leave the outbox.
         """
         with self._transaction():
-            self._put_out(number, events)
-            self._note({"own": own, "delivery": delivery})
+            self._put_out(self.number, events)
+            self._remove("outbox", delivered)
+            self._note(state or {})
 
     @property
     def number(self) -> int:
         """That of the last commit; 0 before the first."""
         with _told(self.name):
             return int(self._meta.get("number", 0))
-
-    def delivered(self, names: Iterable[str]) -> None:
-        """Remove events that have been delivered."""
-        with self._transaction():
-            self._remove("outbox", names)
 
     def readdress(self, names: Mapping[str, Iterable[str]], state: Any) -> None:
         """Replace undelivered events by copies, each under its own name, in the same position.

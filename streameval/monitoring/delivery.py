@@ -58,7 +58,7 @@ class Delivery:
         self._known: list[str] = []
         self._untold: list[Any] = []  # as JSON, for a later receiver
         self._notes: list[str] = []
-        self._is_restored = False
+        self._checkpoint: Checkpoint | None = None
         self.n_dropped = 0
         """How many events had not arrived when their receiver was removed, and have no other."""
         self._turn_to(routes)
@@ -86,7 +86,7 @@ class Delivery:
 
     def reload(self, routes: Iterable[AlertRoute], checkpoint: Checkpoint) -> None:
         """Turn to other receivers between two steps, as a restart does."""
-        self.forget(self.wait(0.0), checkpoint)
+        self.forget(self.wait(0.0))
         state = self.to_json()
         self._turn_to(routes)
         self.restore(state, checkpoint)
@@ -101,7 +101,7 @@ class Delivery:
         notes, self._notes = self._notes, []
         return notes
 
-    def tell(self, event: Mapping[str, Any], number: int, checkpoint: Checkpoint | None) -> None:
+    def tell(self, event: Mapping[str, Any]) -> None:
         """Commit an event of the monitor itself, which goes to every receiver, and deliver it.
 
         The receivers are committed with it, so that the next start knows which of its own are new.
@@ -109,10 +109,11 @@ class Delivery:
         """
         told = [(_name(event["id"], key), {**event}) for key in self._routes]
         with suppress(StreamevalError):
-            if checkpoint is not None and self._is_restored:
-                checkpoint.tell(number, told, event, self.to_json())
+            if self._checkpoint is not None:
+                state = {"own": event, "delivery": self.to_json()}
+                self._checkpoint.note(state, events=told)
         self.note_committed(told)
-        self.deliver(checkpoint)
+        self.deliver()
 
     def numbers(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return the undelivered events, and the refused attempts, by the name of the receiver."""
@@ -164,7 +165,7 @@ class Delivery:
                 f"dropped {plural(len(dropped), 'event')} of a receiver that was removed, which no "
                 f"new one takes: {shown}"
             )
-        self._is_restored = True
+        self._checkpoint = checkpoint
 
     @property
     def has_more_to_commit(self) -> bool:
@@ -198,10 +199,9 @@ class Delivery:
         for name, event in events:
             self._outboxes[name.partition(_TO)[2]].put(name, event)
 
-    def deliver(self, checkpoint: Checkpoint | None) -> None:
+    def deliver(self) -> None:
         """Deliver committed events, and drop those that have arrived."""
-        arrived = [name for outbox in self._outboxes.values() for name in outbox.deliver()]
-        self.forget(arrived, checkpoint)
+        self.forget([name for outbox in self._outboxes.values() for name in outbox.deliver()])
 
     def wait(self, patience: float) -> list[str]:
         """Wait up to some seconds for events that were not tried yet; return those that arrived."""
@@ -212,11 +212,10 @@ class Delivery:
             for name in outbox.flush(max(deadline - time.monotonic(), 0.0))
         ]
 
-    @staticmethod
-    def forget(arrived: Sequence[str], checkpoint: Checkpoint | None) -> None:
+    def forget(self, arrived: Sequence[str]) -> None:
         """Drop the events that have arrived."""
-        if arrived and checkpoint is not None:
-            checkpoint.delivered(arrived)
+        if arrived and self._checkpoint is not None:
+            self._checkpoint.note(delivered=arrived)
 
     def close(self) -> None:
         """Stop heartbeats, and deliveries in progress; the next monitor repeats them."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
@@ -14,10 +14,11 @@ from streameval.monitoring.status import check_exported
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from streameval.monitoring.monitor import Monitor
     from streameval.monitoring.prometheus import MonitorCollector
     from streameval.monitoring.server import Request, Response, Route
     from streameval.monitoring.sources import Source
-    from streameval.monitoring.status import Snapshot, Status, Step, Vitals
+    from streameval.monitoring.status import Step
 
 _MAX_STEP = 300.0
 """How many seconds a step may take: far more than one ever does, even on a slow disk."""
@@ -93,56 +94,34 @@ class Health:
         return _answer(reasons)
 
 
-@final
-class Exporter:
-    """Export each commit that is shown; the numbers are computed on a scrape.
+def exporting(monitor: Monitor, **options: Any) -> Route:
+    """Make what exports the last commit; the numbers are computed on a scrape.
 
     The Prometheus client library is not needed before that.
 
     Parameters
     ----------
-    snapshot : Snapshot
-        The first commit to export.
-    vitals : callable
-        Returns the `Vitals` of the last step.
+    monitor : Monitor
     **options
         Those of `MonitorCollector`.
     """
+    check_exported(monitor.snapshot(), options["windows"], options["metrics"])
 
-    def __init__(
-        self, snapshot: Snapshot, vitals: Callable[[], Vitals | None], **options: Any
-    ) -> None:
-        check_exported(snapshot, options["windows"], options["metrics"])
-        self.vitals = vitals
-        self._snapshot = snapshot
-        self._options = options
-
-    def show(self, snapshot: Snapshot) -> None:
-        """Make a commit visible to scrapes."""
-        self._snapshot = snapshot
-
-    def snapshot(self) -> Snapshot:
-        """Return the last commit."""
-        return self._snapshot
-
-    def status(self) -> Status:
-        """Return the numbers of the last commit."""
-        return self._snapshot.status
-
-    def answer(self, request: Request) -> Response:
-        """Answer a scrape; without the client library, say how to install it."""
-        try:
-            collector = self._collector
-        except ImportError as error:
-            return _answer([str(error)], HTTPStatus.NOT_IMPLEMENTED)
-        accept = ",".join(request.headers.get_all("Accept") or ())
-        return _response(*collector.response(accept))
-
-    @cached_property
-    def _collector(self) -> MonitorCollector:
+    @cache
+    def collector() -> MonitorCollector:
         from streameval.monitoring.prometheus import MonitorCollector  # noqa: PLC0415 (an extra)
 
-        return MonitorCollector(self, **self._options)
+        return MonitorCollector(monitor, **options)
+
+    def answer(request: Request) -> Response:
+        """Answer a scrape; without the client library, say how to install it."""
+        try:
+            made = collector()
+        except ImportError as error:
+            return _answer([str(error)], HTTPStatus.NOT_IMPLEMENTED)
+        return _response(*made.response(",".join(request.headers.get_all("Accept") or ())))
+
+    return answer
 
 
 def _answer(reasons: Sequence[str], fault: HTTPStatus = HTTPStatus.SERVICE_UNAVAILABLE) -> Response:

@@ -18,9 +18,9 @@ from streameval.accumulators.base import fork
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import CorruptStateError, InvalidInputError, StreamevalError
 from streameval.inputs.paths import Fields
-from streameval.monitoring.checkpoint import Checkpoint, files_of, read_checkpoint
+from streameval.monitoring.checkpoint import Checkpoint, files_of
 from streameval.monitoring.delivery import Delivery
-from streameval.monitoring.health import Exporter, Health
+from streameval.monitoring.health import Health, exporting
 from streameval.monitoring.intake import Intake, as_source
 from streameval.monitoring.options import checked_path
 from streameval.monitoring.pipeline import Output, Pipeline, Stage, Stopping, Waiting
@@ -208,7 +208,6 @@ class Monitor:
         self._delivery = Delivery(self._settings.on_alert)
         self._stopping = Stopping()
         self._busy = threading.RLock()  # what is shown is what was committed
-        self._listeners: list[Callable[[Snapshot], None]] = []
         self._servers: list[Server] = []
         self._pages: list[LivePage] = []
         if output is not None and not all(
@@ -230,7 +229,9 @@ class Monitor:
         self._health = Health(sources)
         self._intake = Intake(sources, self._settings)
         self._stage: Stage | None = None
-        self._status = Status(positions=self._intake.positions)
+        self._last = Snapshot(
+            windowed=None, status=Status(positions=self._intake.positions), alerts=()
+        )
         self._own_event: Any = None
         try:
             self._checkpoint = Checkpoint(checkpoint)
@@ -348,17 +349,12 @@ class Monitor:
     @property
     def windowed(self) -> Windowed:
         """A copy of the committed accumulator."""
-        with self._busy:
-            stage = self._stage
-            if stage is None and self._status.number:
-                return read_checkpoint(self._name).windowed
-            empty = self._settings.planner.empty if stage is None else stage.total
-            # There is none on the command line, where nobody asks.
-            return cast("Windowed", None if empty is None else empty.copy())
+        windowed: Windowed = self.snapshot().windowed
+        return windowed
 
     def status(self) -> Status:
         """Return the numbers of the last commit."""
-        return self._status
+        return self._last.status
 
     def vitals(self) -> Vitals | None:
         """Return what the monitor costs, and how far it is behind; None before the first step."""
@@ -366,12 +362,10 @@ class Monitor:
 
     def snapshot(self) -> Snapshot:
         """Return the last commit."""
-        with self._busy:
-            return Snapshot(
-                windowed=self.windowed,
-                status=self._status,
-                alerts=self._shown_alerts,
-            )
+        last = self._last
+        if last.windowed is None:  # on the command line, before the first rows
+            return last
+        return attrs.evolve(last, windowed=last.windowed.copy())
 
     def serve(
         self,
@@ -429,17 +423,17 @@ class Monitor:
         from streameval.monitoring.server import Server  # noqa: PLC0415
 
         with self._busy:
-            title, last = title or Path(self._name).name, self._shared()
-            page = LivePage(title, last, vitals=self.vitals, metrics=metrics, level=level)
-            exporter = Exporter(last, self.vitals, metrics=metrics, windows=windows, level=level)
+            title = title or Path(self._name).name
+            options: dict[str, Any] = {"metrics": metrics, "level": level}
+            page = LivePage(title, self._last, vitals=self.vitals, **options)
+            scrapes = {"/metrics": exporting(self, windows=windows, **options)}
             server = Server(
-                page.routes | self._health.routes | {"/metrics": exporter.answer},
+                page.routes | self._health.routes | scrapes,
                 address,
                 allow_host=allow_host,
                 max_clients=max_clients,
                 on_close=page.close,
             )
-            self._listeners += [page.show, exporter.show]
             self._servers.append(server)
             self._pages.append(page)
         return server
@@ -454,27 +448,16 @@ class Monitor:
             with self._busy:  # SQLite crashes if it is closed while a step writes
                 if not self._is_open:
                     return
-                self._delivery.deliver(self._checkpoint)
+                self._delivery.deliver()
             arrived = self._delivery.wait(
                 self._patience
             )  # receivers may look at the monitor meanwhile
             with self._busy:
                 if self._is_open:
-                    self._delivery.forget(arrived, self._checkpoint)
+                    self._delivery.forget(arrived)
         finally:
             with self._busy:
                 self._release()
-
-    def _shared(self) -> Snapshot:
-        """Return the last commit without a copy; callers must not change it."""
-        stage = self._stage
-        if stage is None or stage.total is None:
-            return self.snapshot()
-        return Snapshot(
-            windowed=fork(stage.total),
-            status=self._status,
-            alerts=self._shown_alerts,
-        )
 
     def _refuse_own_files(self, sources: Iterable[Source]) -> None:
         """Refuse to write to files that would be read as rows."""
@@ -504,8 +487,8 @@ class Monitor:
         parts = [state[name] for name in ("delivery", "monitor", "waiting") if name in state]
         self._delivery.restore(parts[0] if parts else {}, self._checkpoint)
         self._own_event = state.get("own")
-        self._status = attrs.evolve(self._status, number=self._checkpoint.number)
-        self._shown_alerts: tuple[Any, ...] = ()
+        status = attrs.evolve(self._last.status, number=self._checkpoint.number)
+        self._last = attrs.evolve(self._last, status=status)
         config = self._checkpoint.config
         if config is None:
             self._stage = Waiting(self._settings, self._intake, self._checkpoint, self._delivery)
@@ -517,7 +500,7 @@ class Monitor:
             _log.info("%s: continues from commit %d", self._name, self._stage.number)
         self._show_commit(self._stage)
         self._pace = Pace()
-        self._pace.observe(clocks.monotonic(), self._status.rows_read)
+        self._pace.observe(clocks.monotonic(), self._last.status.rows_read)
         self._delivery.begin(lambda: self._health.is_alive)
 
     def _pipeline(self, samples: Mapping[str, Sequence[Fields]]) -> Pipeline:
@@ -542,34 +525,34 @@ class Monitor:
         self._health.note(step)
         if self._own_event is not None and self._own_event["state"] == "firing":
             self._own_event = end_of_end(self._own_event, round(now * 1e6))
-            self._delivery.tell(self._own_event, stage.number, self._checkpoint)
+            self._delivery.tell(self._own_event)
         duration = None
-        if stage.number != self._status.number:
+        if stage.number != self._last.status.number:
             duration = clocks.monotonic() - began
             self._show_commit(stage)
-        self._delivery.deliver(self._checkpoint)
+        self._delivery.deliver()
         self._vitals = self._measured(stage, now, duration)
         return step
 
     def _end(self, error: BaseException) -> None:
         """Close everything after an error, and tell every receiver of it."""
         if isinstance(error, Exception) and self._is_open:
-            self._tell_end(error, self._checkpoint)
+            self._tell_end(error)
         self._release()
 
-    def _tell_end(self, error: Exception, checkpoint: Checkpoint | None = None) -> None:
+    def _tell_end(self, error: Exception) -> None:
         """Tell every receiver that the monitor ends, unless the same end was told before."""
         if not self._delivery.has_receivers:
             return
-        number, now = self._status.number, round(self._clock() * 1e6)
+        number, now = self._last.status.number, round(self._clock() * 1e6)
         said = str(error) or type(error).__name__
         event = event_of_end(os.path.realpath(self._name), number, said, now)
         if self._own_event is not None and self._own_event["id"] == event["id"]:
             return
-        self._delivery.tell(event, number, checkpoint)
+        self._delivery.tell(event)
         arrived = self._delivery.wait(self._patience)
         with suppress(StreamevalError):  # the checkpoint may be gone; then it is told again
-            self._delivery.forget(arrived, checkpoint)
+            self._delivery.forget(arrived)
 
     @property
     def _patience(self) -> float:
@@ -589,7 +572,7 @@ class Monitor:
             refused=refused,
             is_reloaded=self._is_reloaded,
             reloaded_at=self._reloaded_at,
-            rows_per_second=self._pace.observe(clocks.monotonic(), self._status.rows_read),
+            rows_per_second=self._pace.observe(clocks.monotonic(), self._last.status.rows_read),
         )
 
     def _current_stage(self) -> Stage:
@@ -603,11 +586,14 @@ class Monitor:
         return cast("Stage", stage)
 
     def _show_commit(self, stage: Stage) -> None:
-        """Publish the last commit for other threads."""
-        self._status = stage.status()
-        self._shown_alerts = stage.alert_states()
-        for listener in self._listeners:
-            listener(self._shared())
+        """Publish the last commit for other threads, which must not change it."""
+        self._last = Snapshot(
+            windowed=None if stage.total is None else fork(stage.total),
+            status=stage.status(),
+            alerts=stage.alert_states(),
+        )
+        for page in self._pages:
+            page.show(self._last)
 
     def _release(self) -> None:
         """Close everything, and discard what was not committed."""

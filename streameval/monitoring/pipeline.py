@@ -305,7 +305,7 @@ class Pipeline(Stage):
         for name, file in (("output", self._output), ("quarantine", self._quarantine)):
             if file is not None:
                 state = file.restore(saved.state.get(name))
-                checkpoint.note(name, state)  # before a line is written
+                checkpoint.note({name: state})  # before a line is written
         self._intake.begin(self._windows.width)
         self._joining = self._begin_to_read(saved)
         self._counters: Counter[str] = Counter()

@@ -23,7 +23,6 @@ from streameval.results.result import Result
 if TYPE_CHECKING:
     from streameval.accumulators.panes import Pane
     from streameval.accumulators.sliced import Sliced
-    from streameval.accumulators.windowed import Windowed
 
 BAD = ("unreadable", "refused", "future")
 """The reasons why a row cannot be counted."""
@@ -126,15 +125,15 @@ class Snapshot:
 
     Parameters
     ----------
-    windowed : Windowed
-        What has been counted: a copy.
+    windowed : Windowed or None
+        What has been counted; None if that is not known before the first rows.
     status : Status
         The numbers.
     alerts : tuple of AlertState
         One for each rule and slice.
     """
 
-    windowed: Windowed
+    windowed: Any
     status: Status
     alerts: tuple[Any, ...]
 

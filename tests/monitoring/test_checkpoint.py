@@ -86,7 +86,7 @@ def test_checkpoint_holds_what_was_committed(writer, path):
 
 def test_delivered_events_leave_the_outbox(writer):
     writer.commit(events=[("a", 1), ("b", 2)])
-    writer.checkpoint.delivered(["a"])
+    writer.checkpoint.note(delivered=["a"])
     assert writer.checkpoint.load().outbox == [("b", 2)]
 
 

@@ -442,18 +442,19 @@ def test_handler_of_signals_may_stop_wherever_run_waits(start):
         assert not thread.is_alive()
 
 
-def test_listeners_see_the_commit_without_a_copy(start, monkeypatch):
-    seen, source = [], Rows(a=[row(0), row(90)])
+def test_pages_see_the_commit_without_a_copy(start, monkeypatch):
+    source = Rows(a=[row(0), row(90)])
     with start(source) as monitor:
         monitor.step()
-        monitor._listeners.append(seen.append)
-        source.add("a", row(180))
-        with monkeypatch.context() as patch:
+        with monitor.serve(":0"), monkeypatch.context() as patch:
+            [page] = monitor._pages
+            source.add("a", row(180))
             patch.setattr(se.Windowed, "copy", None)
             monitor.step()
-        assert [one.windowed for one in seen] == [monitor.windowed]
-        assert seen[0].windowed.total() == monitor.windowed.total()
-        assert seen[0].windowed.n == 3
+        seen = page._snapshot
+        assert seen.windowed == monitor.windowed
+        assert seen.windowed.total() == monitor.windowed.total()
+        assert seen.windowed.n == 3
 
 
 def test_close_lets_the_checkpoint_go_when_the_wait_for_deliveries_fails(start, monkeypatch):
