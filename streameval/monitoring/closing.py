@@ -26,11 +26,14 @@ class Closing:
         The accumulator of the panes.
     delay : int
         How long after its end a pane is mature.
+    notes : list of str
+        Gets a warning of panes that left `keep` before they could be reported.
     """
 
-    def __init__(self, windows: WindowedConfig, delay: int) -> None:
+    def __init__(self, windows: WindowedConfig, delay: int, notes: list[str]) -> None:
         self._windows = windows
         self._delay = delay
+        self._notes = notes
         self._reported: int | None = None
         self._oldest: int | None = None
         self._unreported: list[int] = []
@@ -109,17 +112,16 @@ class Closing:
             *(self._closed(span, is_revised=False) for span in new),
         ), until
 
-    def dropped(self) -> list[str]:
+    def check_reported(self) -> None:
         """Warn about panes that left `keep` before they could be reported."""
         times, self._unreported = self._unreported, []
         if not times:
-            return []
+            return
         edge, *_ = self._windows.edges(max(times))
-        if min(times) >= edge:
-            return []
-        shown = self._windows.shown(edge)
-        said = f"panes before {shown} left `keep` within one step and were not reported"
-        return [f"{said}; their rows are counted"]
+        if min(times) < edge:
+            shown = self._windows.shown(edge)
+            said = f"panes before {shown} left `keep` within one step and were not reported"
+            self._notes.append(f"{said}; their rows are counted")
 
     def set_pace(self, seconds: float) -> None:
         """Limit the panes of a step, so that it stops soon, however much each pane costs."""

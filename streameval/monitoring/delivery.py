@@ -50,14 +50,16 @@ class Delivery:
     ----------
     routes : iterable of AlertRoute
         The receivers.
+    notes : list of str
+        Gets what has happened to events of removed receivers.
     """
 
-    def __init__(self, routes: Iterable[AlertRoute]) -> None:
+    def __init__(self, routes: Iterable[AlertRoute], notes: list[str]) -> None:
         self._beating: list[Heartbeat] = []
         self._outboxes: dict[str, Outbox] = {}
         self._known: list[str] = []
         self._untold: list[Any] = []  # as JSON, for a later receiver
-        self._notes: list[str] = []
+        self._notes = notes
         self._checkpoint: Checkpoint | None = None
         self.n_dropped = 0
         """How many events had not arrived when their receiver was removed, and have no other."""
@@ -95,11 +97,6 @@ class Delivery:
         """Return what a commit holds of the receivers: without any now, of the last ones."""
         state = {"untold": self._untold, "receivers": [*self._outboxes] or self._known}
         return state | ({"dropped": self.n_dropped} if self.n_dropped else {})
-
-    def take_notes(self) -> list[str]:
-        """Return what has happened to events since the last call."""
-        notes, self._notes = self._notes, []
-        return notes
 
     def tell(self, event: Mapping[str, Any]) -> None:
         """Commit an event of the monitor itself, which goes to every receiver, and deliver it.

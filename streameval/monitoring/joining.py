@@ -19,6 +19,7 @@ from streameval.io.columns import Argument, objects
 from streameval.monitoring.join import Join
 from streameval.monitoring.planning import ID, Split, label_of
 from streameval.monitoring.quarantine import LabelRows
+from streameval.render.text import plural
 
 if TYPE_CHECKING:
     from streameval.monitoring.checkpoint import Changes, Saved
@@ -203,6 +204,8 @@ class Joining:
         The columns of predictions and labels.
     saved : Saved
         The last commit.
+    notes : list of str
+        Gets warnings of labels that will not count.
     label_rows : LabelRows, optional
         What becomes of labels that belong to no prediction.
     """
@@ -213,8 +216,10 @@ class Joining:
         windows: WindowedConfig,
         parts: Split,
         saved: Saved,
+        notes: list[str],
         label_rows: LabelRows | None = None,
     ) -> None:
+        self._notes = notes
         self._label_rows = label_rows
         self._settings = settings
         self._windows = windows
@@ -316,29 +321,28 @@ class Joining:
                 batch |= {name: np.repeat(one, len(times)) for name, one in self._label.items()}
             yield times, batch
 
-    def strangers(self, n_labels: int) -> list[str]:
-        """Warn once if no label matches a prediction, although both sides have rows."""
-        counters = self.join.counters
-        n_expired = counters["unlabelled"]
-        enough = min(n_expired, n_labels) >= _STRANGERS
-        if self._knows_strangers or counters["joined"] or not enough:
-            return []
-        self._knows_strangers = True
-        text = (
-            f"no label matches a prediction by `{self._settings.key}`: {n_labels:,} labels have "
-            f"been read, such as {self._last_ids['labels']!r}, and {n_expired:,} predictions have "
-            f"found no label, such as {self._last_ids['predictions']!r}"
-        )
-        return [text]
+    def check_labels(self, n_labels: int) -> None:
+        """Warn once if no label matches a prediction, and about labels that came too late.
 
-    def late_labels(self) -> list[str]:
-        """Warn about labels that came too late: of the first, and of ten times as many again."""
-        n_late = self.join.counters["late_label"]
-        if n_late < max(10 * self._n_late_told, 1):
-            return []
-        self._n_late_told = n_late
-        labels = "label" if n_late == 1 else "labels"
-        return [f"{n_late:,} {labels} came after the wait of the prediction, and will not count"]
+        Of the latter, it warns of the first, and of ten times as many again.
+        """
+        counters = self.join.counters
+        n_expired, n_late = counters["unlabelled"], counters["late_label"]
+        enough = min(n_expired, n_labels) >= _STRANGERS
+        if enough and not counters["joined"] and not self._knows_strangers:
+            self._knows_strangers = True
+            last = self._last_ids
+            self._notes.append(
+                f"no label matches a prediction by `{self._settings.key}`: {n_labels:,} labels "
+                f"have been read, such as {last['labels']!r}, and {n_expired:,} predictions have "
+                f"found no label, such as {last['predictions']!r}"
+            )
+        if n_late >= max(10 * self._n_late_told, 1):
+            self._n_late_told = n_late
+            self._notes.append(
+                f"{plural(n_late, 'label')} came after the wait of the prediction, and will not "
+                "count"
+            )
 
     def added_to(self, changes: Changes) -> Changes:
         """Add the changes to a commit."""

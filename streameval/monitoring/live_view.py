@@ -77,7 +77,7 @@ class ViewBuilder:
         """Put together what a page shows of a commit."""
         status, windowed = snapshot.status, snapshot.windowed
         committed = status.committed_at
-        counted = [] if windowed is None else self._read(snapshot)
+        counted = self._read(snapshot)
         panes, n_same = self._panes(counted, status)
         cards = self._all_cards(windowed.view().config, panes, n_same, snapshot) if counted else []
         others = [one for one in snapshot.alerts if _is_about_all(one)]
@@ -169,9 +169,9 @@ class ViewBuilder:
     def _read(self, snapshot: Snapshot) -> list[ViewedPane]:
         """Return the newest panes in order of time, as far as patience lasts."""
         windowed = snapshot.windowed
-        view = windowed.view()
-        if view.newest is None:
+        if windowed is None or windowed.newest is None:
             return []
+        view = windowed.view()
         if not self._metrics:
             self._metrics = _default_metrics(windowed, snapshot.alerts)
         if not self._has_values:

@@ -205,7 +205,8 @@ class Monitor:
         self._settings = Settings.of(locals())
         checked_path(checkpoint, name="checkpoint")
         self._clock = clock
-        self._delivery = Delivery(self._settings.on_alert)
+        self._notes: list[str] = []  # until the end of a step
+        self._delivery = Delivery(self._settings.on_alert, self._notes)
         self._stopping = Stopping()
         self._busy = threading.RLock()  # what is shown is what was committed
         self._servers: list[Server] = []
@@ -491,7 +492,7 @@ class Monitor:
         self._last = attrs.evolve(self._last, status=status)
         config = self._checkpoint.config
         if config is None:
-            self._stage = Waiting(self._settings, self._intake, self._checkpoint, self._delivery)
+            self._stage = Waiting(*self._parts)
         else:
             rows = config["rows"].items()
             self._stage = self._pipeline({role: list(map(Fields, some)) for role, some in rows})
@@ -505,23 +506,21 @@ class Monitor:
 
     def _pipeline(self, samples: Mapping[str, Sequence[Fields]]) -> Pipeline:
         """Create the pipeline, once the first rows have shown how to read the sources."""
-        return Pipeline(
-            self._settings,
-            self._intake,
-            self._checkpoint,
-            self._delivery,
-            self._output,
-            self._quarantine,
-            self._stopping,
-            samples,
-        )
+        others = self._output, self._quarantine, self._stopping, samples
+        return Pipeline(*self._parts, *others)
+
+    @property
+    def _parts(self) -> tuple[Settings, Intake, Checkpoint, Delivery, list[str]]:
+        """What every stage works with."""
+        return self._settings, self._intake, self._checkpoint, self._delivery, self._notes
 
     def _stepped(self) -> Step:
         self._checkpoint.check_is_there()
         began = clocks.monotonic()
         now, stage = self._clock(), self._current_stage()
         step = stage.step(now)
-        step = attrs.evolve(step, notes=(*step.notes, *self._delivery.take_notes()))
+        step = attrs.evolve(step, notes=(*self._notes, *self._intake.warnings()))
+        self._notes.clear()
         self._health.note(step)
         if self._own_event is not None and self._own_event["state"] == "firing":
             self._own_event = end_of_end(self._own_event, round(now * 1e6))

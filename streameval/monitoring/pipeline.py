@@ -61,6 +61,8 @@ class Stage(ABC):
     checkpoint : Checkpoint
     delivery : Delivery
         The delivery of alert events.
+    notes : list of str
+        Gets the warnings of a step.
 
     Attributes
     ----------
@@ -75,6 +77,7 @@ class Stage(ABC):
     _intake: Intake
     _checkpoint: Checkpoint
     _delivery: Delivery
+    _notes: list[str]
     total: Any = attrs.field(init=False)
     number: int = attrs.field(init=False)
     _alerts: Alerts = attrs.field(init=False)
@@ -159,8 +162,8 @@ class Waiting(Stage):
         if self._n_rows != before or self._has_news(alerts):
             waiting = {"rows": self._n_rows, "committed_at": now}
             self._commit(now, events, alerts, Changes(state={"waiting": waiting}))
-        notes = (*self._new_notes(), *self._intake.warnings())
-        return Step(events=events, is_waiting=self._intake.is_waiting, notes=notes)
+        self._check_labels()
+        return Step(events=events, is_waiting=self._intake.is_waiting)
 
     def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
         rules = [alert for alert in settings.alerts if isinstance(alert.rule, SourceRule)]
@@ -201,14 +204,13 @@ class Waiting(Stage):
         is_own = None if settings.shard is None else settings.own(parsed.batch[ID].tolist())
         return parsed.n_rows if is_own is None else int(is_own.sum())
 
-    def _new_notes(self) -> list[str]:
+    def _check_labels(self) -> None:
         """Tell once that predictions wait for the first label."""
         n_rows = self._n_rows
-        if self._is_told or not n_rows["predictions"] or n_rows.get("labels"):
-            return []
-        self._is_told = True
-        name = self._intake.readers["labels"].source.name
-        return [f"{name}: has no rows yet; predictions wait for the first label"]
+        if not self._is_told and n_rows["predictions"] and not n_rows.get("labels"):
+            self._is_told = True
+            name = self._intake.readers["labels"].source.name
+            self._notes.append(f"{name}: has no rows yet; predictions wait for the first label")
 
 
 class Stopping:
@@ -263,7 +265,7 @@ class Pipeline(Stage):
 
     Parameters
     ----------
-    settings, intake, checkpoint, delivery
+    settings, intake, checkpoint, delivery, notes
         As of a `Stage`.
     output : Output, optional
         The output for each pane.
@@ -292,12 +294,12 @@ class Pipeline(Stage):
         self._plan = settings.planner.plan(rows_together(**self._samples))
         empty = self._plan.make()
         self._windows: WindowedConfig = empty.view().config
-        self._closing = Closing(self._windows, settings.delay)
+        self._closing = Closing(self._windows, settings.delay, self._notes)
         self._check_keep()
         saved = checkpoint.begin(self._config(), empty, migrate=settings.migrate)
         self.total = saved.windowed
         self._fresh: Windowed = self._plan.make()  # counted since the last commit
-        self._notes = list(self._plan.notes)
+        self._notes += self._plan.notes
         self._stored_alerts = saved.state.get("alerts", {})
         self.number = saved.number
         self._has_counted = "monitor" in saved.state
@@ -310,7 +312,12 @@ class Pipeline(Stage):
         self._joining = self._begin_to_read(saved)
         self._counters: Counter[str] = Counter()
         self._screening = Screening(
-            self._windows, settings.max_ahead, settings.max_bad, self._counters, self._quarantine
+            self._windows,
+            settings.max_ahead,
+            settings.max_bad,
+            self._counters,
+            self._notes,
+            self._quarantine,
         )
         self._n_rows = 0
         self._n_counted: int | float = 0
@@ -342,7 +349,7 @@ class Pipeline(Stage):
         if self._joining is not None:
             self._count_joined(self._joining, now)
         rows = self._take_in()
-        self._notes += self._closing.dropped()
+        self._closing.check_reported()
         closed, until = self._closing.due(self.total, self._mature_until(self._watermarks()))
         events, alerts = self._judged(now, until)
         is_news |= self._has_news(alerts)
@@ -357,7 +364,6 @@ class Pipeline(Stage):
             events=events,
             is_idle=is_idle and not self._closing.has_more,
             is_waiting=self._intake.is_waiting,
-            notes=self._new_notes(),
         )
 
     def _judging(self, settings: Settings, stored: Mapping[str, Any]) -> Alerts:
@@ -444,7 +450,7 @@ class Pipeline(Stage):
             if self._quarantine is not None:
                 label_rows = LabelRows(self._quarantine, self._checkpoint.label_rows, settings)
             self._checkpoint.begin_label_rows(is_wanted=label_rows is not None)
-            joining = Joining(settings, self._windows, parts, saved, label_rows)
+            joining = Joining(settings, self._windows, parts, saved, self._notes, label_rows)
         where = settings.planner.where
         plans["predictions"] = attrs.evolve(plans["predictions"], where=where)
         for role, reader in readers.items():
@@ -567,8 +573,7 @@ class Pipeline(Stage):
             except (InvalidInputError, CountOverflowError) as error:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._closing.note_counted(times)
-        self._notes += joining.strangers(self._counters["labels"])
-        self._notes += joining.late_labels()
+        joining.check_labels(self._counters["labels"])
 
     def _take_in(self) -> bytes:
         """Add the rows counted since the last commit to all; return what is to be stored."""
@@ -636,8 +641,3 @@ class Pipeline(Stage):
 
     def _shown(self, time: int | None) -> Any:
         return None if time is None else self._windows.shown(time)
-
-    def _new_notes(self) -> tuple[str, ...]:
-        notes = (*self._notes, *self._screening.take_notes(), *self._intake.warnings())
-        self._notes = []
-        return notes

@@ -58,6 +58,8 @@ class Screening:
         lives for years may have many in all; what is wrong is when they become frequent.
     counters : Counter
         The counters of the other rows, by reason.
+    notes : list of str
+        Gets the first few bad rows.
     quarantine : Quarantine, optional
         Where these go.
     """
@@ -66,12 +68,12 @@ class Screening:
     _max_ahead: int
     _max_bad: int | RowShare
     _counters: Counter[str]
+    _notes: list[str]
     _quarantine: Quarantine | None = None
     _bad: BadRows = attrs.field(init=False)
     _recent: Recent = attrs.field(init=False)
     _n_judged: int = attrs.field(init=False, default=0)
     _newest: BadRow | None = attrs.field(init=False, default=None)
-    _notes: list[str] = attrs.field(init=False, factory=list)
 
     def __attrs_post_init__(self) -> None:
         self._bad = BadRows(self._max_bad)
@@ -161,11 +163,6 @@ class Screening:
         if isinstance(limit, RowShare) and is_new and limit.is_below(bad, max(rows, _FEWEST)):
             found = f" {bad:,} of the last {rows:,} rows are bad; "
             raise BadDataError(str(self._newest), found, Named("max_bad"), f" is {limit}.")
-
-    def take_notes(self) -> list[str]:
-        """Return those of the first few bad rows that arrived since the last call."""
-        notes, self._notes = self._notes, []
-        return notes
 
     def _add(self, rows: Sequence[BadRow]) -> None:
         """Count bad rows, and name the first few."""
