@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 import attrs
 
-from streameval.configs.cached import OnDemand
 from streameval.configs.names import nearest
 from streameval.configs.options import one_of
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
@@ -316,8 +315,7 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
         averaged = {row.name: row.heading for row in self.TABLE.values() if row.averages}
 
         def read(name: str) -> Readings:
-            of_curve = "n_pos" if name == _POSITIVES else name
-            return Readings.of([one.read(of_curve, level=level) for one in self.values()])
+            return self._each("n_pos" if name == _POSITIVES else name, level)
 
         def average(name: str, how: str) -> Reading | None:
             return None if name == _POSITIVES else self.read(f"{name}[{how}]", level=0.0)
@@ -342,11 +340,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             return getattr(self._pooled, name)
         values = self._of_each[name]
         return values if average is None else mean_of(values, self._weights(average))
-
-    @cached_property
-    def _of_each(self) -> OnDemand[str, tuple[Bounded, ...]]:
-        """The values of the curves, by metric."""
-        return OnDemand(lambda name: tuple(getattr(curve, name) for curve in self.values()))
 
     def _weights(self, average: str) -> list[float]:
         """Return the weight of each class in an average."""

@@ -11,7 +11,9 @@ from streameval.configs.cached import OnDemand
 from streameval.configs.names import nearest
 from streameval.errors import UnknownMetricError
 from streameval.inputs.classes import Label, class_position
+from streameval.metrics.intervals import normal_quantile
 from streameval.results.result import Result
+from streameval.results.tables import Readings
 
 KeyT = TypeVar("KeyT")
 PartT = TypeVar("PartT", bound=Result)
@@ -73,6 +75,16 @@ class OfItems(Result, Mapping[KeyT, PartT]):
     def _parts(self) -> OnDemand[int, PartT]:
         """The results of the items, by position."""
         return OnDemand(lambda at: self._derived(self._part(at), "__getitem__", self._keys[at]))
+
+    @cached_property
+    def _of_each(self) -> OnDemand[str, tuple[Any, ...]]:
+        """The values of the items, by metric."""
+        return OnDemand(lambda name: tuple(one._number(name) for one in self.values()))
+
+    def _each(self, name: str, level: float) -> Readings:
+        """Read a metric of each item."""
+        z, numbers = normal_quantile(level), zip(self.values(), self._of_each[name], strict=True)
+        return Readings.of([one._reading(one._rows[name], number, z) for one, number in numbers])
 
     def _by(self, keys: Iterable[KeyT]) -> dict[KeyT, PartT]:
         """Map keys or other names of all items to their results."""

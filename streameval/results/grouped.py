@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
 
@@ -135,22 +136,15 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
 
     def _groups(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
-        columns = {name: column.tolist() for name, column in self.per_group().items()}
-        ends = columns["roc_auc_low"], columns["roc_auc_high"]
-
-        def read(name: str) -> Readings:
-            is_count = name != "roc_auc"
-            return Readings(columns[name], None if is_count else ends, is_count=is_count)
-
-        return ItemAxis({"group": columns["group"]}, [*_SHOWN], read, _SHOWN)
+        return _axis(self.per_group())
 
     _PER_ITEM = PerItem("group", _groups)
 
-    def _largest(self, level: float) -> ByClass:
+    def _largest(self, _: float) -> ByClass:
         """Read the groups with most examples."""
         sizes = self._areas.n_pos.to_floats() + self._areas.n_neg.to_floats()
-        return self._groups(level).block(
-            np.argsort(-sizes, kind="stable")[:_MAX_GROUPS].tolist(),
+        largest = np.argsort(-sizes, kind="stable")[:_MAX_GROUPS]
+        return _axis({name: column[largest] for name, column in self.per_group().items()}).block(
             title="Largest groups",
             caption=f"Of each state the {_MAX_GROUPS} with most examples, at most.",
             position="under",
@@ -190,6 +184,18 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
         "by_class": _largest,
         "beside": lambda one, _: [one._spread()],
     }
+
+
+def _axis(columns: Mapping[str, Array]) -> ItemAxis:
+    """Read columns of groups."""
+    held = {name: column.tolist() for name, column in columns.items()}
+    ends = held["roc_auc_low"], held["roc_auc_high"]
+
+    def read(name: str) -> Readings:
+        is_count = name != "roc_auc"
+        return Readings(held[name], None if is_count else ends, is_count=is_count)
+
+    return ItemAxis({"group": held["group"]}, [*_SHOWN], read, _SHOWN)
 
 
 GroupedCurves.TABLE = Table(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
 
 import attrs
@@ -28,7 +28,7 @@ from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.regression import Regression, rows_with
 from streameval.results.result import Report, SumsResult
-from streameval.results.tables import ItemAxis, PerItem, Readings
+from streameval.results.tables import ItemAxis, PerItem
 from streameval.states.regression_outputs import OutputSums
 
 
@@ -137,7 +137,7 @@ class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression]
     def _sheet(self, level: float, max_classes: int) -> Sheet:  # noqa: ARG002 - averages have none
         """Return the content of the report: the metrics of each output, and their averages."""
         sizes = f"n = {self.n:,}, {plural(len(self), 'output')}"
-        return [sizes, self._each(0.0).grid(max_classes)]
+        return [sizes, self._outputs(0.0).grid(max_classes)]
 
     _REPORT = Report(_sheet, findings=findings.of_outputs)
 
@@ -145,7 +145,7 @@ class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression]
         "heading": lambda one, _: f"Regression of {plural(len(one), 'output')}",
         "common_heading": "Regression of several outputs",
         "title": "Averages",
-        "by_class": lambda one, _: one._each(0.0).block(),
+        "by_class": lambda one, _: one._outputs(0.0).block(),
         "form": True,
         "classes": lambda one, _: tuple(one),
     }
@@ -198,20 +198,18 @@ class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression]
         mean = mean_of([*map(_bounded, values)], weights, max_value=math.inf)
         return mean if isinstance(values[0], Bounded) else float(mean)
 
-    def _each(self, level: float) -> ItemAxis:
+    def _outputs(self, level: float) -> ItemAxis:
         """Read the metrics of each output."""
         shown = {name: self._rows[name].heading for name in self._metric_names()}
-
-        def read(name: str) -> Readings:
-            return Readings.of([one.read(name, level=level) for one in self.values()])
 
         def average(name: str, how: str) -> Reading:
             return self.read(f"{name}[{how}]", level=0.0)
 
         averages = {how: how for how in AVERAGES}
+        read = partial(self._each, level=level)
         return ItemAxis({"output": [*self]}, [*shown], read, shown, averages, average)
 
-    _PER_ITEM = PerItem("output", _each, in_json=True, results=dict, asked=_of_output)
+    _PER_ITEM = PerItem("output", _outputs, in_json=True, results=dict, asked=_of_output)
 
 
 _AVERAGES = dict(
@@ -236,7 +234,10 @@ def _averaged_row(row: Metric) -> Metric:
     ) -> Any:
         how = result._checked(multioutput)
         row.check_arguments(args, options)
-        values = [row.value(one, *args, **options) for one in result.values()]
+        if args or options:
+            values = tuple(row.value(one, *args, **options) for one in result.values())
+        else:
+            values = result._of_each[row.name]
         return np.array(values) if how == "raw_values" else result._mean(values, how)
 
     def refuse(result: RegressionOutputs, *_: Any, **__: Any) -> Any:
