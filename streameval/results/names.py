@@ -138,15 +138,15 @@ class Inequality:
 
 RESULTS_BY_TASK = {
     "classification": ("Confusion",),
+    "paired": ("PairedResult",),
+    "regression": ("Regression",),
     "binary": ("Curve", "ClassCurves"),
     "grouped": ("GroupedCurves",),
     "calibration": ("Calibration",),
-    "ranking": ("Ranking",),
-    "regression": ("Regression",),
-    "paired": ("PairedResult",),
     "catalog": ("Catalog",),
-    "preferences": ("Preferences",),
     "values": ("Summary",),
+    "preferences": ("Preferences",),
+    "ranking": ("Ranking",),
 }
 """The results of each task by name, so that the command line imports no others."""
 

@@ -543,6 +543,7 @@ def maker(
     options: Options,
     accumulator: type[Accumulator[Any, Any]],
     make: Callable[..., Any] | None = None,
+    /,
     **read: Any,
 ) -> Callable[[], Any]:
     """Return what makes accumulators; mistakes in the options are reported before rows are read.

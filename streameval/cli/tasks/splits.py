@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
-from streameval.cli.argument_values import By
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, refuse
-from streameval.cli.tasks.fields import (
-    check_columns,
-    check_no_query_counts,
-)
+from streameval.cli.tasks.fields import check_columns, check_no_query_counts, maker
 from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_time
@@ -24,9 +20,6 @@ from streameval.io.times import Times
 from streameval.runs.columns import time_type, with_gaps
 from streameval.runs.counting import Plan
 from streameval.runs.sources import RawRow, typical_row
-
-if TYPE_CHECKING:
-    from streameval.accumulators.windowed import Windowed
 
 
 def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -55,14 +48,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     for name in added:
         if name in taken or added.count(name) > 1:
             raise UsageError(f"`{name}` cannot be both evaluated and the column of --time or --by.")
-    made = {
-        "pane": options.pane,
-        "time": time,
-        "keep": options.keep,
-        "rollups": options.rollups,
-        "unit": None if isinstance(options.pane, int) else options.unit,
-    }
-    make = _made(inner, options.by, made).copy
+    make = _made(inner, options).copy
     if options.task == "ranking":
         from streameval.cli.tasks.ranking import whole_queries  # noqa: PLC0415 (of that task)
 
@@ -77,15 +63,16 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     )
 
 
-def _made(inner: Any, by: By | None, options: Mapping[str, Any]) -> Windowed:
+def _made(inner: Any, options: Options) -> Any:
     from streameval.accumulators.sliced import Sliced  # noqa: PLC0415 (of panes)
     from streameval.accumulators.windowed import Windowed  # noqa: PLC0415 (of panes)
 
+    by = options.by
     if by is not None:
         values = () if by.values is None else by.canonical()
         limit = {} if by.values is None else {"max_values": max(len(values), 1)}
         inner = Sliced(inner, by.columns, values=values, **limit)
-    return Windowed(inner, **options)
+    return maker(options, Windowed, accumulator=inner)()
 
 
 def _time_type(options: Options, first: Any) -> FieldType:
