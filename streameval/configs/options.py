@@ -96,8 +96,20 @@ class Config(Cached):
 
     @classmethod
     def of(cls, **given: Any) -> Self:
-        """Check options, alone and together, and put them in one canonical form."""
+        """Check options, alone and together, and put them in one canonical form.
+
+        Numbers, words and names that have been checked before give the same configuration.
+        """
+        return cls._known(**given) if all(map(_is_plain, given.values())) else cls._made(**given)
+
+    @classmethod
+    def _made(cls, **given: Any) -> Self:
         return cls(**cls.read(given)).completed()
+
+    @classmethod
+    @functools.lru_cache(maxsize=256, typed=True)
+    def _known(cls, **given: Any) -> Self:
+        return cls._made(**given)
 
     @classmethod
     def read(cls, given: dict[str, Any]) -> dict[str, Any]:
@@ -209,6 +221,14 @@ def check_of(type_: Any) -> Callable[..., Any] | None:
     if len(parts) == 2 and parts[1] is NoneType and (inner := check_of(parts[0])):
         return functools.partial(_or_none, check=inner)
     return None
+
+
+_PLAIN = frozenset({str, bool, int, float, NoneType})
+
+
+def _is_plain(value: Any) -> bool:
+    """Tell whether a value is equal to another of its type only where it is the same."""
+    return type(value) in _PLAIN or (type(value) is tuple and {*map(type, value)} <= {str})
 
 
 def unchecked(value: Any, *, name: str) -> Any:  # noqa: ARG001 - as of every check

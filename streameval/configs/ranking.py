@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
 
@@ -44,7 +44,6 @@ Gain = Literal["linear", "exp2"] | tuple[tuple[float, float], ...]
 EMPTY = ("zero", "skip", "one", "nan")
 MISSING = ("zero", "skip")
 _MAX_GAIN = 2.0**400
-_IMMUTABLE = frozenset({str, bool, int, float, type(None)})
 
 
 def canonical_gain(value: Any, *, name: str = "gain") -> Gain:
@@ -163,27 +162,9 @@ class RankingConfig(Config):
     )
 
     @classmethod
-    def of(cls, *, measures: Any = DEFAULT_MEASURES, **options: Any) -> Self:
-        """Check options; `measures` may name quantiles too.
-
-        Numbers, words and names that have been checked before give the same configuration.
-        """
-        names = tuple(measures) if type(measures) is list else measures
-        values = options.values()
-        if type(names) is not tuple or not {*map(type, names)} <= {str}:
-            return cls._checked(measures=measures, **options)
-        if not _IMMUTABLE.issuperset(map(type, values)):
-            return cls._checked(measures=measures, **options)
-        return cls._known(names, **options)
-
-    @classmethod
-    @functools.lru_cache(maxsize=64, typed=True)
-    def _known(cls, measures: tuple[str, ...], **options: Any) -> Self:
-        return cls._checked(measures=measures, **options)
-
-    @classmethod
-    def _checked(cls, **given: Any) -> Self:
-        read = cls.read(given)
+    def read(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """Check options, alone and together; `measures` may name quantiles too."""
+        read = super().read(given)
         asked = listed(read["measures"])
         read["measures"] = canonical_measures(asked)
         names, quantiles = _split(read["measures"])
@@ -198,7 +179,7 @@ class RankingConfig(Config):
             read[name] = _implied(name, read[name], usual, implied)
         for name, allowed in (("empty", EMPTY), ("missing", MISSING)):
             read[name] = _brief(policies(read[name], names, allowed, name=name))
-        return cls(**read)
+        return read
 
     @property
     def keeps_ids(self) -> bool:

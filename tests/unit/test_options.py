@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+import pytest
 from offenders import each
 
 import streameval as se
@@ -42,6 +43,14 @@ def test_options_are_those_that_an_accumulator_takes(accumulator: Any) -> None:
 def test_options_are_told_in_one_form() -> None:
     options = se.ConfusionAccumulator(["ham", "spam"]).options
     assert (options["classes"], options["pos_label"]) == (("ham", "spam"), "spam")
+
+
+def test_options_that_only_equal_checked_ones_are_checked() -> None:
+    assert se.ConfusionAccumulator(top_k=1).options["top_k"] == 1
+    with pytest.raises(se.InvalidInputError, match="`top_k` must be"):
+        se.ConfusionAccumulator(top_k=True)
+    assert se.PreferencesAccumulator(("1", "2")).options["models"] == ("1", "2")
+    assert se.PreferencesAccumulator((1, 2)).options["models"] == (1, 2)
 
 
 def test_options_cannot_be_changed() -> None:
