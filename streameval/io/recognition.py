@@ -21,44 +21,27 @@ _UTF_16 = "is UTF-16; `iconv -f UTF-16 -t UTF-8 {file} > log.csv` writes UTF-8."
 _WORKBOOK = (
     "is a workbook; save its sheet as CSV, or `soffice --headless --convert-to csv {file}` does."
 )
-_FOREIGN: dict[bytes, str] = {
-    codecs.BOM_UTF16_LE: _UTF_16,
-    codecs.BOM_UTF16_BE: _UTF_16,
-    MAGIC: "is a state, not a log; `streameval show` reads it.",
-    b"ARROW1\0": (
+_ARRAYS = "holds NumPy arrays; save them as the columns of a CSV."
+_DRAWN = "is a table drawn for people; "
+_PIPED = "| streameval eval - --delimiter '|'` reads it."
+_FORMS: dict[bytes, str] = {
+    rb"(?s)(?:PK\x03\x04|\s*<\?xml).*(?:\[Content_Types\]\.xml|opendocument)": _WORKBOOK,
+    rb"\xd0\xcf\x11\xe0": _WORKBOOK,
+    rb"(?s)PK\x03\x04.{0,92}\.npy": _ARRAYS,
+    rb"PK\x03\x04": "is a ZIP archive; `unzip -p {file} | streameval eval -` reads a file in it.",
+    re.escape(MAGIC): "is a state, not a log; `streameval show` reads it.",
+    rb"ARROW1\0": (
         "is an Arrow file; `python -c 'import pandas as p, sys; "
         'p.read_feather(sys.argv[1]).to_parquet("log.parquet")\' {file}` writes Parquet.'
     ),
-    b"SQLite format 3\0": (
+    rb"SQLite format 3\0": (
         "is a SQLite database; `sqlite3 -csv -header {file} 'SELECT ...' > log.csv` writes CSV."
     ),
-    b"\xd0\xcf\x11\xe0": _WORKBOOK,
-    b"PK\x03\x04": "is a ZIP archive; `unzip -p {file} | streameval eval -` reads a file in it.",
-    b"Obj\x01": "is an Avro file; save it as Parquet or JSON lines.",
-    b"\0": "begins with a NUL byte; it is not text.",
-}
-_ARRAYS = "holds NumPy arrays; save them as the columns of a CSV."
-_IN_WORKBOOKS = (b"[Content_Types].xml", b"opendocument")
-_PIPED = "| streameval eval - --delimiter '|'` reads it."
-_DRAWN = {
-    rb"(?:shape: .*\s+)?\xe2\x94\x8c": (
-        "`duckdb -csv -c 'SELECT ...' > log.csv` writes CSV, and so does write_csv of polars."
+    rb"Obj\x01": "is an Avro file; save it as Parquet or JSON lines.",
+    rb"(?s)\x80(?:[\2\3]c|[\4\5]\x95.{8}\x8c.)pandas[a-z.]*(?:\n|\x94\x8c\t)DataFrame": (
+        "is a pickle; `python -c 'import pandas as p, sys; "
+        'p.read_pickle(sys.argv[1]).to_csv("log.csv")\' {file}` writes its data frame as CSV.'
     ),
-    rb"-\[ RECORD 1 \]": "`psql -X --csv -c 'SELECT ...' > log.csv` writes CSV.",
-    rb" .* \| .*\r?\n-+(?:\+-+)+\s": f"`grep '|' {{file}} {_PIPED}",
-    rb"(?:\+-[-+]*\+\s*)?\| .*\|\s*[|+][-: |+]+[|+]\s": (
-        rf"`sed -n '/---/d; s/^ *| \(.*\) | *$/\1/p' {{file}} {_PIPED}"
-    ),
-}
-"""How tables begin that psql and others draw for people, and what makes CSV of them."""
-
-
-_PICKLE = (
-    "is a pickle; `python -c 'import pandas as p, sys; "
-    'p.read_pickle(sys.argv[1]).to_csv("log.csv")\' {file}` writes its data frame as CSV.'
-)
-_KNOWN = {
-    rb"(?s)\x80(?:[\2\3]c|[\4\5]\x95.{8}\x8c.)pandas[a-z.]*(?:\n|\x94\x8c\t)DataFrame": _PICKLE,
     rb"\x80[\2-\5][^,;\t]": "is a pickle; save what it holds as CSV, Parquet or JSON lines.",
     rb"(?s)\x93NUMPY.{4,6}\{'descr': '[<>|][biuf]\d+', .*'shape': \(\d+,(?: \d+)?\)": (
         'is a NumPy file; `python -c \'import numpy as n, sys; n.savetxt("log.csv", '
@@ -74,8 +57,19 @@ _KNOWN = {
         "is XML; `python -c 'import pandas as p, sys; "
         'p.read_xml(sys.argv[1]).to_csv("log.csv")\' {file}` writes its rows as CSV.'
     ),
+    rb"(?:shape: .*\s+)?\xe2\x94\x8c": (
+        f"{_DRAWN}`duckdb -csv -c 'SELECT ...' > log.csv` writes CSV, and so does write_csv of "
+        "polars."
+    ),
+    rb"-\[ RECORD 1 \]": f"{_DRAWN}`psql -X --csv -c 'SELECT ...' > log.csv` writes CSV.",
+    rb" .* \| .*\r?\n-+(?:\+-+)+\s": f"{_DRAWN}`grep '|' {{file}} {_PIPED}",
+    rb"(?:\+-[-+]*\+\s*)?\| .*\|\s*[|+][-: |+]+[|+]\s": (
+        rf"{_DRAWN}`sed -n '/---/d; s/^ *| \(.*\) | *$/\1/p' {{file}} {_PIPED}"
+    ),
+    rb"\xff\xfe|\xfe\xff|(?s:[^\0]\0)": _UTF_16,
+    rb"\0": "begins with a NUL byte; it is not text.",
 }
-"""How exports for other programs begin, and what makes CSV of them."""
+"""How files of other types begin, and what makes CSV or Parquet of them; the first that fits."""
 _SQL = re.compile(
     rb"(?:\s|--[^\n]*\n|/\*[^*]*\*+(?:[^*/][^*]*\*+)*/;?)*"
     rb"(?:(?:ALTER|BEGIN|COPY|CREATE|DROP|INSERT|LOCK|PRAGMA|SELECT|SET|START|USE) |BEGIN;|\\)"
@@ -104,18 +98,8 @@ def check_is_text(head: bytes, source: str) -> None:
         raise BadDataError(
             f"{source}: is a Parquet file; ", Named("format", "parquet"), " reads it."
         )
-    advice = next((said for magic, said in _FOREIGN.items() if head.startswith(magic)), "")
-    advice = advice or next((said for form, said in _KNOWN.items() if re.match(form, head)), "")
-    if any(name in head for name in _IN_WORKBOOKS) and advice:
-        advice = _WORKBOOK
-    elif b".npy" in head[:_MAX_NAME] and advice:
-        advice = _ARRAYS
-    advice = advice or _of_dump(head)
-    if head[1:2] == b"\0":
-        advice = advice or _UTF_16
-    if head[:1] in (b" ", b"-", b"+", b"|", b"s", b"\xe2"):
-        found = (said for form, said in _DRAWN.items() if re.match(form, head))
-        advice = advice or "".join(f"is a table drawn for people; {said}" for said in found)
+    known = (said for form, said in _FORMS.items() if re.match(form, head))
+    advice = next(known, "") or _of_dump(head)
     if advice:
         raise BadDataError(f"{source}: {_about(advice, source)}")
 
