@@ -45,7 +45,7 @@ Make = Callable[[], Any]
 OnProgress = Callable[[int, int], object]
 States = dict[Any, bytes]
 """The state of each value of the column `by`, or one state under None."""
-FieldTypes = dict[str, tuple[bool, str]]
+OptionalColumns = dict[str, tuple[bool, str]]
 """Whether sources have an optional column, and the first of them."""
 
 
@@ -130,14 +130,14 @@ class SourceCounter:
         held = (column_of(name, known) for name in self.wanted)
         return list(dict.fromkeys(name for name in held if name is not None))
 
-    def layout(self, names: Container[str], source: str) -> FieldTypes:
+    def layout(self, names: Container[str], source: str) -> OptionalColumns:
         """Note which optional columns a source has."""
         if self.missing_columns == "default":
             return {}
         optional = [column for column, is_needed in self.wanted.items() if not is_needed]
         return {column: (column in names, source) for column in optional}
 
-    def layout_of(self, batch: Any, name: str) -> FieldTypes:
+    def layout_of(self, batch: Any, name: str) -> OptionalColumns:
         """Note which optional columns a batch has; one without rows says nothing."""
         table = _table_of(batch)
         found = [column for column in self.wanted if table.holds(column)]
@@ -219,7 +219,7 @@ class RunningCount:
 
     Attributes
     ----------
-    layout : FieldTypes
+    layout : OptionalColumns
         Which optional columns the sources with rows have.
     n_skipped : int
         How many rows were left out for their nulls.
@@ -231,7 +231,7 @@ class RunningCount:
         self._held: Any = counter.make()
         if counter.by is not None:
             self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
-        self.layout: FieldTypes = {}
+        self.layout: OptionalColumns = {}
         self.n_skipped = 0
 
     def add_batch(self, batch: Any, name: str = "a batch") -> None:
@@ -348,7 +348,7 @@ class RunningCount:
         return {_key(value): write(parts.pop(value)) for value in list(parts)}
 
 
-def same_layout(layout: FieldTypes, other: FieldTypes) -> FieldTypes:
+def same_layout(layout: OptionalColumns, other: OptionalColumns) -> OptionalColumns:
     """Return what two sources, or lots of them, have in common.
 
     Raises

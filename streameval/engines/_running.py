@@ -20,8 +20,8 @@ from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import from_bytes, load, save
 from streameval.configs.options import integer_from
 from streameval.engines._counting import (
-    FieldTypes,
     OnProgress,
+    OptionalColumns,
     SourceCounter,
     States,
     same_layout,
@@ -176,7 +176,7 @@ class _Evaluation:
         self._n_all = sum(len(task.pieces) for task in tasks) + n_others
         self._n_done = self._n_skipped = 0
         self._streamed: list[States] = []
-        self._layout: FieldTypes = {}
+        self._layout: OptionalColumns = {}
         self._left_out: list[BadDataError] = []
         self._heads: list[Handle] = []
         self._roots: list[Handle] = []

@@ -12,8 +12,8 @@ from typing import Any
 import attrs
 
 from streameval.engines._counting import (
-    FieldTypes,
     MixedColumnsError,
+    OptionalColumns,
     RunningCount,
     SourceCounter,
 )
@@ -144,7 +144,7 @@ class Done:
     ----------
     n_sources : int
         How many files, row groups or batches it was given.
-    layout : FieldTypes
+    layout : OptionalColumns
         Which optional columns they have.
     left_out : tuple of BadDataError
         Why some were not counted.
@@ -153,7 +153,7 @@ class Done:
     """
 
     n_sources: int
-    layout: FieldTypes
+    layout: OptionalColumns
     left_out: tuple[BadDataError, ...] = ()
     n_skipped: int = 0
 

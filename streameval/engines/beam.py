@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 
 from streameval.accumulators.parts import merge
-from streameval.engines._counting import FieldTypes, Make, SourceCounter, same_layout
+from streameval.engines._counting import Make, OptionalColumns, SourceCounter, same_layout
 
 try:
     import apache_beam as beam
@@ -31,14 +31,14 @@ class Bundle:
     ----------
     counted : accumulator
         What has been counted.
-    layout : FieldTypes
+    layout : OptionalColumns
         Which optional columns the rows or batches have.
     pending : list of mapping
         Rows of equal columns, to be counted as one batch.
     """
 
     counted: Any
-    layout: FieldTypes = attrs.field(factory=dict)
+    layout: OptionalColumns = attrs.field(factory=dict)
     pending: list[Mapping[str, Any]] = attrs.field(factory=list)
 
 
@@ -119,7 +119,7 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
     def merge_accumulators(self, accumulators: Iterable[Bundle]) -> Bundle:
         """Merge into a new accumulator, and leave the given ones as they are."""
         held = list(map(self.compact, accumulators))
-        nothing: FieldTypes = {}
+        nothing: OptionalColumns = {}
         layout = reduce(same_layout, (one.layout for one in held), nothing)
         return Bundle(merge([self._counter.make(), *(one.counted for one in held)]), layout)
 
