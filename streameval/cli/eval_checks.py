@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from filecmp import cmp
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +32,9 @@ from streameval.cli.tasks import COMPARE_RUNS
 from streameval.cli.tasks.fields import NO_COLUMNS, check_columns, check_query_columns
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
-from streameval.io.errors import RepeatedQueryError
+from streameval.io.errors import RepeatedQueryError, shown
 from streameval.io.formats import FORMATS, format_of, read_blocks
-from streameval.io.notation import Dialect, number_or_text
+from streameval.io.notation import Dialect, number_or_text, remedies, two_notations
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, reading, size_of
 from streameval.results.reading import owners_of
@@ -194,6 +194,8 @@ def _advice(error: BadDataError, options: Options) -> str:
         text, missing = str(error), _MISSING.search(str(error))
         if any(text.startswith(f"{name_of(file)}, ") for file in options.labels or ()):
             return ""
+        if said := _of_two_notations(text, options):
+            return said
         needed = _remedies(text, options)
         if missing and options.task != "ranking":
             needed = needed or [f"--where {shlex.quote(f'{missing[1]}!=')}"]
@@ -209,33 +211,56 @@ def _advice(error: BadDataError, options: Options) -> str:
     return _SWAPPED if any(_can_read(read_qrels, file) for file in options.files) else ""
 
 
-def _remedies(text: str, options: Options) -> list[str]:
-    """List the options that read the first rows of the file of text that an error names."""
+def _first_blocks(text: str, options: Options) -> list[Any]:
+    """Read the first one or two blocks of the file of text that an error names."""
     file = next((file for file in options.files if text.startswith(f"{name_of(file)}, ")), None)
     form = None if file is None else options.format or format_of(file)
     if file is None or is_read_once(file) or (form and FORMATS[form].layout is None):
         return []
-    from streameval.io.columns import remedies  # noqa: PLC0415 (of the format)
-
-    is_encoded = "--encoding names" in text and options.encoding is None
-    dialect: dict[str, Any] = options.dialect | ({"encoding": "cp1252"} if is_encoded else {})
+    encoding = {"encoding": "cp1252"} if _needs_encoding(text, options) else {}
     try:
-        blocks: Iterator[Any] = read_blocks(file, form, dialect=Dialect(**dialect))
-        block, is_whole = next(blocks, None), next(blocks, None) is None
+        blocks = read_blocks(file, form, dialect=Dialect(**{**options.dialect, **encoding}))
+        found = list(islice(blocks, 2))
     except BadDataError:
         return []
-    if block is None or not hasattr(block, "cells"):
+    return found if all(hasattr(block, "cells") for block in found) else []
+
+
+def _needs_encoding(text: str, options: Options) -> bool:
+    return "--encoding names" in text and options.encoding is None
+
+
+def _of_two_notations(text: str, options: Options) -> str:
+    """Name two rows of a column with an error that no option reads both; empty if one does."""
+    names = [
+        name
+        for name in chain(*map(options.columns, _READ_AS_NUMBERS))
+        if f"`{name}` must be" in text
+    ]
+    for block in _first_blocks(text, options)[:1]:
+        for name, cells in block.cells(names).items():
+            if rows := two_notations(cells):
+                one, other = (f"{block.unit} {row} has {shown(cells[row])}" for row in rows)
+                return f" `{name}` mixes two notations: {one}, and {other}; no option reads both."
+    return ""
+
+
+def _remedies(text: str, options: Options) -> list[str]:
+    """List the options that read the first rows of the file of text that an error names."""
+    block, *others = _first_blocks(text, options) or [None]
+    if block is None:
         return []
     columns = {name: options.columns(name) for name in _READ_AS_NUMBERS}
     names = [*chain.from_iterable(columns.values()), options.time or ""]
     takes_gaps = options.task in OPTIONS_OF_TASKS["nan"]
     skipped = [name for name in columns if name != "y_true" or options.task == "regression"]
     gaps = [one for name in skipped for one in columns[name]] if takes_gaps else []
-    mends = remedies(block.cells(names), gaps, block.layout.notation.decimal)
+    values = {name: cells.values() for name, cells in block.cells(names).items()}
+    mends = remedies(values, gaps, block.layout.notation.decimal)
     if "is missing" not in text and all(one.startswith(("--nan", "--where")) for one in mends):
         mends = []  # other rows have gaps
-    needed = [*["--encoding cp1252"] * is_encoded, *mends]
-    if is_whole and hasattr(block, "total") and (total := block.total(block)) is not None:
+    needed = [*["--encoding cp1252"] * _needs_encoding(text, options), *mends]
+    if not others and hasattr(block, "total") and (total := block.total(block)) is not None:
         _, row, name = total
         left_out = f"{name}!={'' if row[name] is None else row[name]}"
         needed.append(f"--where {shlex.quote(left_out)}")

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-import shlex
 import struct
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, datetime, time
 from decimal import Decimal
 from itertools import accumulate, chain, pairwise
@@ -18,19 +17,16 @@ from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
 from streameval.io.notation import (
-    OPTION,
-    advice,
+    OddCell,
     amount_or_text,
+    hint_of,
     integer_or_text,
-    is_gap,
     items_or_text,
+    odd_cells,
     text_or_none,
-    without_currency,
 )
 
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
-_DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")  # maybe thousands: no advice then
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
@@ -43,66 +39,7 @@ _YES = ("true", "yes", "y", "t", "ja", "oui", "sí", "si", "sim")
 _NO = ("false", "no", "n", "f", "nein", "nee", "non", "não", "nao")
 _WORDS = dict.fromkeys(_YES, True) | dict.fromkeys(_NO, False)
 _TRUTHS = _WORDS | {"1": True, "1.0": True, "0": False, "0.0": False}
-
-
-_BETWEEN_OPTIONS = re.compile(r"(?<! or) (?=--)")
-_COMMA_HINT = " with a decimal point (--decimal , reads commas)"
-
-
 _BOOLEANS = {"true": 1.0, "false": 0.0}
-
-
-class OddCell(str):
-    """A cell that is no number or time as it is written, which an option may read."""
-
-    __slots__ = ()
-
-    @property
-    def hint(self) -> str:
-        """Name the option."""
-        amount = without_currency(self.strip())
-        if has_decimal_comma(amount) and not _THOUSANDS.fullmatch(amount):
-            return _COMMA_HINT
-        return advice(self)
-
-
-def hint_of(value: Any) -> str:
-    """Name the option that reads a value of a table of text; empty if none does."""
-    return value.hint if isinstance(value, OddCell) else ""
-
-
-def remedies(columns: Mapping[str, Sequence[Any]], gaps: Container[str], decimal: str) -> list[str]:
-    """List the options that read texts of some columns which are no numbers as they are written.
-
-    Parameters
-    ----------
-    columns : mapping
-        The values of each column; None and an empty text are gaps.
-    gaps : container of str
-        The columns in which a missing number may be skipped; rows without others may be left out.
-    decimal : str
-        The decimal separator, as far as it is known.
-    """
-    found: dict[str, list[str]] = {}
-    for name, values in columns.items():
-        texts = [value or "" for value in values if value is None or isinstance(value, str)]
-        shares = [text[:-1].rstrip() for text in texts if text.endswith("%")]
-        has_gaps = False
-        for text in dict.fromkeys(texts + shares):
-            (value,) = Numbers().from_text([text])
-            option = OPTION.search(hint_of(value))
-            for one in [] if option is None else _BETWEEN_OPTIONS.split(option[1]):
-                found.setdefault(one.partition(" ")[0], []).append(one)
-            has_gaps |= value is None or is_gap(text)
-        if has_gaps and any(value not in (None, "") and not is_gap(value) for value in values):
-            mend = "--nan skip" if name in gaps else f"--where {shlex.quote(f'{name}!=')}"
-            found[mend] = [mend]
-    if "--na" in found:
-        missing = dict.fromkeys(one.removeprefix("--na ") for one in found["--na"])
-        found["--na"] = [f"--na {','.join(missing)}"]
-    if decimal == "," or "--thousands ." in found.get("--thousands", ()):  # with which it is one
-        found.pop("--decimal", None)
-    return [min(options, key=len) for _, options in sorted(found.items())]
 
 
 class FieldType(Protocol):
@@ -180,8 +117,7 @@ class Numbers:
                 return list(map(float, cells))
             except ValueError:
                 pass
-        numbers = map(self._read_text, cells)
-        return [OddCell(one) if type(one) is str else one for one in numbers]
+        return odd_cells(list(map(self._read_text, cells)), cells)
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
@@ -342,7 +278,7 @@ class Values:
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Read cells that look like integers, true or false as such values."""
-        values = {cell: _value(_canonical_text(cell)) for cell in set(cells)}
+        values = {cell: _value(canonical_text(cell)) for cell in set(cells)}
         return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
@@ -372,8 +308,8 @@ class Texts(Values):
     """A single value of any type in every row, as text; None where it is missing."""
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Write each cell in canonical form, as `_canonical_text` does."""
-        texts = {cell: _canonical_text(cell) for cell in set(cells)}
+        """Write each cell in canonical form, as `canonical_text` does."""
+        texts = {cell: canonical_text(cell) for cell in set(cells)}
         return [texts[cell] for cell in cells]
 
     def made(self, value: Any) -> str | None:
@@ -526,20 +462,6 @@ def scores_by_class(value: Any) -> dict[str, Any] | None:
     return scores if len(scores) == len(value) else None
 
 
-def has_decimal_comma(cell: str) -> bool:
-    """Tell whether a cell is a number with a decimal comma.
-
-    >>> has_decimal_comma("-0,5"), has_decimal_comma("1e-3"), has_decimal_comma("1.234,5")
-    (True, False, False)
-    """
-    return "," in cell and _DECIMAL_COMMA.fullmatch(cell) is not None
-
-
-def with_point(cell: str) -> str:
-    """Write a number with a decimal comma as Python does; return other text unchanged."""
-    return cell.replace(",", ".") if has_decimal_comma(cell) else cell
-
-
 def class_number(cell: str) -> int | str | None:
     """Read a label as an integer, including Hugging Face's names for unnamed classes.
 
@@ -572,8 +494,12 @@ def _text_fault(text: str, longest: int) -> str | None:
     return "text that UTF-8 can encode"
 
 
-def _canonical_text(cell: str) -> str | None:
-    """Write an integer like 3.0 as 3, and True as true; an empty cell is missing."""
+def canonical_text(cell: str) -> str | None:
+    """Write an integer like 3.0 as 3, and True as true; an empty cell is missing.
+
+    >>> canonical_text("3.0"), canonical_text("3.10"), canonical_text("True")
+    ('3', '3.10', 'true')
+    """
     match = _WHOLE.fullmatch(cell)
     if match is not None:
         return match[1]

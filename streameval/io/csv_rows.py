@@ -14,7 +14,7 @@ import attrs
 from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array
 from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
-from streameval.io.columns import Argument, has_decimal_comma
+from streameval.io.columns import Argument
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
 from streameval.io.lines import (
@@ -30,6 +30,8 @@ from streameval.io.notation import (
     UTF8,
     Dialect,
     Notation,
+    has_decimal_comma,
+    may_have_thousands,
     value_of_cell,
     without_currency,
     without_spaces,
@@ -46,8 +48,6 @@ _NOT_UTF8 = "not UTF-8 (--encoding names another one, such as cp1252)"
 _SEPARATOR_LINE = re.compile(rb'"?sep=([\x20!\x23-\x7e\t])"?', re.IGNORECASE)
 _POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
 _LIST = re.compile(r"\s*[+-]?[0-9]+(,\s*[+-]?[0-9]+){2,}\s*")
-_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+\s*")
-_MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}\.[0-9]{3}")
 _TOTAL = re.compile(
     r"\s*(?:(?:grand|sub)[ -]?)?totals?(?: g[eé]n[eé]ral)?:?\s*|\s*(?:sum|summe|suma|overall|"
     r"gesamt(?:summe|ergebnis|wert)?|insgesamt|average|mean|durchschnitt|mittelwert|somme|moyenne|"
@@ -136,11 +136,11 @@ class CsvLayout:
         names, n_lines, delimiter = _first_row(decoded, given, usual, notation)
         if not names:
             return None, piece
-        is_marked = notation.is_spaced and names[0] == _COMMENT
-        if is_marked and len(_first_rows(data, delimiter, notation)[-1][1]) < len(names):
+        rows = [row for _, row in _first_rows(data, delimiter, notation)][1:]
+        if notation.is_spaced and names[0] == _COMMENT and len(rows[-1]) < len(names):
             names = names[1:]
         found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
-        if looks_on and is_free and _has_numbers(data, delimiter, notation, names):
+        if looks_on and is_free and _has_numbers(data, rows, delimiter, names):
             names = ("row", *names)
             found.append("numbers of rows before the first column")
         told = (dialect.decimal, dialect.delimiter)
@@ -149,14 +149,14 @@ class CsvLayout:
             decimal, why = _decimal(data, delimiter)
             notation = attrs.evolve(notation, decimal=decimal)
             found += why
-        if is_free and (_is_spaced(names) or (looks_on and _are_spaced(data, delimiter))):
+        if is_free and (_is_spaced(names) or (looks_on and _are_spaced(rows))):
             notation = attrs.evolve(notation, is_spaced=True)
             names = tuple(name.strip().strip('"') for name in names)
             found.append("spaces around cells")
         shown = " and ".join(found)
         if is_free:
-            rows = _without_lines(piece, n_lines)
-            return cls(names, delimiter, "header", notation, shown), rows
+            rest = _without_lines(piece, n_lines)
+            return cls(names, delimiter, "header", notation, shown), rest
         numbers = tuple(str(number) for number in range(1, len(names) + 1))
         top = "header" if dialect.header else "first row"
         return cls(dialect.header or numbers, delimiter, top, notation, shown), piece
@@ -248,13 +248,12 @@ class CsvBlock(Piece):
             for more in range(line + 1, self.first_line + after):
                 yield more, f"part of the bad row that begins on line {line}"
 
-    def cells(self, names: Iterable[str]) -> dict[str, list[str]]:
-        """List the cells of some columns, as far as there are such."""
-        rows = [row for _, row in self._rows() if isinstance(row, list)]
-        indexes = {
-            name: self.layout.header.index(name) for name in names if name in self.layout.header
-        }
-        return {name: [row[at] for row in rows] for name, at in indexes.items()}
+    def cells(self, names: Iterable[str]) -> dict[str, dict[int, str]]:
+        """List the cells of some columns by line, as far as there are such."""
+        rows = {line: row for line, row in self._rows() if isinstance(row, list)}
+        header = self.layout.header
+        indexes = {name: header.index(name) for name in names if name in header}
+        return {name: {n: row[at] for n, row in rows.items()} for name, at in indexes.items()}
 
     def total(self, first: CsvBlock) -> tuple[int, Mapping[str, Any], str] | None:
         """Return the line and cells of a last row like a total, and the column that shows it.
@@ -362,13 +361,14 @@ def _has_columns(data: bytes) -> bool:
     return width > 1 and len({*widths}) == 1 and widths[0] - width in (0, 1)
 
 
-def _has_numbers(data: bytes, delimiter: str, notation: Notation, names: Sequence[str]) -> bool:
+def _has_numbers(
+    data: bytes, rows: Sequence[list[str]], delimiter: str, names: Sequence[str]
+) -> bool:
     """Tell whether the first rows begin with their numbers, as R and pandas write them.
 
     R quotes them, and pandas indents the header. Other rows may end with what has no name, a
     delimiter or a decimal, and a name such as id may be that of the numbers.
     """
-    rows = [row for _, row in _first_rows(data, delimiter, notation)[1:]]
     are_longer = all(len(row) == len(names) + 1 and row[-1] for row in rows)
     if delimiter == "," or not are_longer or _COUNTING.fullmatch(names[0]):
         return False
@@ -422,9 +422,8 @@ def _is_spaced(names: Sequence[str]) -> bool:
     return all(name[:1] == " " for name in names[1:]) and len(stripped) == len(names) > 1
 
 
-def _are_spaced(data: bytes, delimiter: str) -> bool:
-    """Whether the first rows have a space after each delimiter, below any header."""
-    rows = [row for _, row in _first_rows(data, delimiter)[1:]]
+def _are_spaced(rows: Sequence[list[str]]) -> bool:
+    """Whether the first rows have a space after each delimiter."""
     return bool(rows) and all(
         len(row) > 1 and all(cell[:1] == " " for cell in row[1:]) for row in rows
     )
@@ -440,11 +439,11 @@ def _decimal(data: bytes, delimiter: str) -> tuple[str, list[str]]:
     rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
     first = (cell.strip() for row in islice(rows, _FIRST_ROWS) for cell in row)
     cells = [without_spaces(without_currency(cell)).rstrip(" %") for cell in first]
-    are_clear = any(has_decimal_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
+    are_clear = any(has_decimal_comma(cell) and not may_have_thousands(cell) for cell in cells)
     pointed = [cell for cell in cells if _POINT.fullmatch(cell)]
     if are_clear and not pointed and not any(map(_LIST.fullmatch, cells)):
         return ",", ["decimal commas"]
-    if pointed and all(map(_MAYBE_THOUSANDS.fullmatch, pointed)):
+    if pointed and all(map(may_have_thousands, pointed)):
         return ".", [f"decimal points in {pointed[0]} (--thousands . reads thousands)"]
     return ".", []
 

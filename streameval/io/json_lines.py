@@ -103,10 +103,11 @@ class JsonBlock(Piece):
         rows = (row for _, rows, _ in self._pieces() for row in rows)
         return rows if self.layout.notation.is_usual else map(self.layout.notation.read_value, rows)
 
-    def cells(self, names: Iterable[str]) -> dict[str, list[Any]]:
-        """List the values of some fields and paths, as far as there are such."""
-        rows = list(map(Fields, self.rows()))
-        found = {name: [row[name] for row in rows if name in row] for name in names}
+    def cells(self, names: Iterable[str]) -> dict[str, dict[int, Any]]:
+        """List the values of some fields and paths by line, as far as there are such."""
+        numbers = chain.from_iterable(numbers for numbers, _, _ in self._pieces())
+        rows = dict(zip(numbers, map(Fields, self.rows()), strict=True))
+        found = {name: {n: row[name] for n, row in rows.items() if name in row} for name in names}
         return {name: values for name, values in found.items() if values}
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:

@@ -6,7 +6,7 @@ import codecs
 import operator
 import re
 import shlex
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, TypedDict
 
@@ -33,29 +33,35 @@ _DATE = re.compile(
     r"\s*(?P<half>[AaPp][Mm])?)?"
 )
 _UNIT = re.compile(r"[+-]?[0-9][0-9.,]*\s*(?P<unit>[^\W\d_]+|\N{BLACK STAR}+)")
+_MAYBE_THOUSANDS = re.compile(r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}")
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _READ_BY = {
-    re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%"): "--percent reads percentages",
-    _SCALAR: r"sed -E 's/np\.\w+\(([^)]*)\)/\1/g' leaves numbers alone",
-    re.compile(r"[+-]?[1-9][0-9]{0,2},[0-9]{3}"): "--thousands , or --decimal , reads such numbers",
+    re.compile(r"[+-]?[0-9.,\s]*[0-9][0-9.,]*\s*%"): "(--percent reads percentages)",
+    _SCALAR: r"(sed -E 's/np\.\w+\(([^)]*)\)/\1/g' leaves numbers alone)",
+    re.compile(
+        r"[+-]?[1-9][0-9]{0,2},[0-9]{3}"
+    ): "(--thousands , or --decimal , reads such numbers)",
+    _DECIMAL_COMMA: "with a decimal point (--decimal , reads commas)",
     re.compile(
         r"[+-]?[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?"
-    ): "--thousands , reads such numbers",
+    ): "(--thousands , reads such numbers)",
     re.compile(
         r"[+-]?[1-9][0-9]{0,2}(?:(?:\.[0-9]{3})+,[0-9]+|(?:\.[0-9]{3}){2,})"
-    ): "--thousands . reads such numbers",
+    ): "(--thousands . reads such numbers)",
     re.compile(
         rf"[+-]?[1-9][0-9]{{0,2}}(?:[{_SPACES}][0-9]{{3}})+,[0-9]+"
-    ): "--decimal , --thousands ' ' reads such numbers",
+    ): "(--decimal , --thousands ' ' reads such numbers)",
     re.compile(
         rf"[+-]?[1-9][0-9]{{0,2}}(?:[{_SPACES}][0-9]{{3}})+(?:\.[0-9]+)?"
-    ): "--thousands ' ' reads such numbers",
+    ): "(--thousands ' ' reads such numbers)",
     re.compile(
         r"[+-]?[1-9][0-9]{0,2}(?:'[0-9]{3})+(?:\.[0-9]+)?"
-    ): '--thousands "\'" reads such numbers',
+    ): '(--thousands "\'" reads such numbers)',
 }
 """What reads cells that show how they are written, the first that fits."""
 OPTION = re.compile(r"\((--[^)]*) reads ")
 """Finds the option that `advice` names."""
+_BETWEEN_OPTIONS = re.compile(r"(?<! or) (?=--)")
 
 
 @attrs.frozen(slots=False, repr=False)
@@ -148,6 +154,10 @@ class Notation:
         )
 
 
+_OPPOSED = (Notation(thousands=","), Notation(decimal=",", thousands="."))
+"""What one of these reads as 1234.5, the other cannot read."""
+
+
 def _iso(date: re.Match[str], order: str) -> str | None:
     """Write a date in ISO 8601; None if its month or hour is none."""
     day, month, hour = date["first"], date["second"], date["hour"]
@@ -196,6 +206,29 @@ def known_encoding(name: str) -> str | None:
     return found if is_like_ascii else None
 
 
+def has_decimal_comma(cell: str) -> bool:
+    """Tell whether a cell is a number with a decimal comma.
+
+    >>> has_decimal_comma("-0,5"), has_decimal_comma("1e-3"), has_decimal_comma("1.234,5")
+    (True, False, False)
+    """
+    return "," in cell and _DECIMAL_COMMA.fullmatch(cell) is not None
+
+
+def with_point(cell: str) -> str:
+    """Write a number with a decimal comma as Python does; return other text unchanged."""
+    return cell.replace(",", ".") if has_decimal_comma(cell) else cell
+
+
+def may_have_thousands(cell: str) -> bool:
+    """Tell whether the one mark in a number may separate decimals as well as thousands.
+
+    >>> may_have_thousands("1.234"), may_have_thousands("0.125"), may_have_thousands("1,234.5")
+    (True, False, False)
+    """
+    return _MAYBE_THOUSANDS.fullmatch(cell) is not None
+
+
 def is_gap(text: Any) -> bool:
     r"""Tell whether a value is a text that exports write where nothing is.
 
@@ -218,7 +251,7 @@ def advice(cell: str) -> str:
         )
     known = next((said for form, said in _READ_BY.items() if form.fullmatch(text)), None)
     if known is not None:
-        return f" ({known})"
+        return f" {known}"
     found = _UNIT.fullmatch(text)
     return "" if found is None else _without_unit(found["unit"])
 
@@ -227,6 +260,101 @@ def _without_unit(unit: str) -> str:
     """Name the command that leaves out a unit behind numbers; its plural may end with s."""
     either = f"{unit[:-1]}s?" if unit.endswith("s") else unit
     return f" (sed -E 's/([0-9]) *{either}/\\1/g' leaves numbers without units)"
+
+
+class OddCell(str):
+    """A cell that is no number or time as it is written, which an option may read."""
+
+    __slots__ = ()
+
+    @property
+    def hint(self) -> str:
+        """Name the option."""
+        return advice(self)
+
+
+class _Contradicted(OddCell):
+    """A cell of a column in which a mark separates thousands here and decimals there."""
+
+    __slots__ = ()
+
+    @property
+    def hint(self) -> str:
+        """Say why no option is named."""
+        return " (others have another notation)"
+
+
+def odd_cells(values: list[Any], cells: Sequence[str]) -> list[Any]:
+    """Mark the texts among the values of the cells of a column."""
+    odd: dict[str, OddCell] = {one: OddCell(one) for one in values if type(one) is str}
+    notations = {one: own for one in odd if (own := _own_notation(one))}
+    has_thousands = any(has_some for _, has_some in notations.values())
+    if has_thousands and two_notations(dict(enumerate(cells))):
+        odd |= {one: _Contradicted(one) for one in notations}
+    return [odd[one] if type(one) is str else one for one in values]
+
+
+def hint_of(value: Any) -> str:
+    """Name the option that reads a value of a table of text; empty if none does."""
+    return value.hint if isinstance(value, OddCell) else ""
+
+
+def two_notations(cells: Mapping[int, Any]) -> tuple[int, int] | None:
+    """Find two rows of a column in which marks of thousands and of decimals contradict each other.
+
+    >>> two_notations({2: "0.125", 3: "7", 4: "1.234,5"}), two_notations({2: "0.5", 3: "0,5"})
+    ((2, 4), None)
+    """
+    texts = ((row, _own_notation(cell)) for row, cell in cells.items() if isinstance(cell, str))
+    found = {row: own for row, own in texts if own is not None}
+    rows = {notation: row for row, (notation, _) in reversed(found.items())}
+    has_thousands = any(has_some for _, has_some in found.values())
+    return (min(rows.values()), max(rows.values())) if has_thousands and len(rows) > 1 else None
+
+
+def _own_notation(cell: str) -> tuple[Notation, bool] | None:
+    """Return the one of two notations that alone reads a cell, and whether it has thousands."""
+    text = without_currency(cell.strip(" %"))
+    found = [
+        (notation, notation.thousands in match["whole"])
+        for notation in _OPPOSED
+        if (match := notation._number.fullmatch(text))
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def remedies(columns: Mapping[str, Iterable[Any]], gaps: Container[str], decimal: str) -> list[str]:
+    """List the options that read texts of some columns which are no numbers as they are written.
+
+    Parameters
+    ----------
+    columns : mapping
+        The values of each column; None and an empty text are gaps.
+    gaps : container of str
+        The columns in which a missing number may be skipped; rows without others may be left out.
+    decimal : str
+        The decimal separator, as far as it is known.
+    """
+    found: dict[str, list[str]] = {}
+    for name, values in columns.items():
+        texts = [value or "" for value in values if value is None or isinstance(value, str)]
+        shares = [text[:-1].rstrip() for text in texts if text.endswith("%")]
+        has_gaps = False
+        for text in dict.fromkeys(texts + shares):
+            number = amount_or_text(text)
+            option = OPTION.search(advice(number)) if isinstance(number, str) else None
+            for one in [] if option is None else _BETWEEN_OPTIONS.split(option[1]):
+                found.setdefault(one.partition(" ")[0], []).append(one)
+            has_gaps |= number is None or is_gap(text)
+        if has_gaps and any(value not in (None, "") and not is_gap(value) for value in values):
+            mend = "--nan skip" if name in gaps else f"--where {shlex.quote(f'{name}!=')}"
+            found[mend] = [mend]
+    if "--na" in found:
+        missing = dict.fromkeys(one.removeprefix("--na ") for one in found["--na"])
+        found["--na"] = [f"--na {','.join(missing)}"]
+    if decimal == "," or "--thousands ." in found.get("--thousands", ()):  # with which it is one
+        found.pop("--decimal", None)
+    return [min(options, key=len) for _, options in sorted(found.items())]
 
 
 def _given(check: Callable[[Any], Any]) -> Any:

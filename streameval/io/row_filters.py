@@ -11,8 +11,8 @@ import numpy as np
 
 from streameval.exact.array_types import Mask
 from streameval.inputs.paths import find
-from streameval.io.columns import Argument, Texts, as_text, with_point
-from streameval.io.notation import integer_or_text, number_or_text
+from streameval.io.columns import Argument, Texts, as_text
+from streameval.io.notation import integer_or_text, number_or_text, with_point
 
 RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
 """The relations between the value of a column and that of a condition."""

@@ -13,8 +13,8 @@ from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.times import as_steps, as_times, read_time
-from streameval.io.columns import FieldType, Labels, OddCell, hint_of, objects, whole_numbers
-from streameval.io.notation import number_or_text
+from streameval.io.columns import FieldType, Labels, objects, whole_numbers
+from streameval.io.notation import OddCell, hint_of, number_or_text
 
 _NAME = "time"
 

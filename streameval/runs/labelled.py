@@ -14,7 +14,7 @@ from streameval.errors import BadDataError
 from streameval.exact.array_types import Array
 from streameval.inputs.paths import find
 from streameval.io.blocks import Block, Parsed
-from streameval.io.columns import Argument, Texts
+from streameval.io.columns import Argument, Texts, canonical_text
 from streameval.io.errors import BadRow, shown
 from streameval.io.row_filters import Condition, RowFilter
 from streameval.runs.sources import BlockSource, RawRow, RowFiles, look_ahead
@@ -27,7 +27,7 @@ _KEY = "key"
 class LabelsById:
     """One label for each id, all in memory, which notes the ids that had a prediction.
 
-    A row without a label is none.
+    A row without a label is none. Ids are compared by their text, of which 1.0 is 1.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class LabelsById:
         self.key, self.files = key, files
         self._truth, self._gaps = truth, gaps
         self._arrays: dict[Argument, Array] = {}
-        self._index: dict[str | int, int] = {}
+        self._index: dict[str | int | None, int] = {}
         self.forget()
 
     def forget(self) -> None:
@@ -95,7 +95,7 @@ class LabelsById:
         """
         found = []
         for key, row_id in zip(keys, row_ids, strict=True):
-            at = -1 if key is None else self._index.get(key, -1)
+            at = self._position(key)
             if at < 0:
                 self.n_strange += 1
                 self._strange = self._strange or shown(key)
@@ -105,6 +105,11 @@ class LabelsById:
                 self._has_row[at] = 1
             found.append(at)
         return np.array(found, dtype=np.intp)
+
+    def _position(self, key: str | None) -> int:
+        """Find an id as text: "1.0" is that of 1 in every format, as in the cells of a table."""
+        known = self._index
+        return known.get(key, -1) if not key or key in known else known.get(canonical_text(key), -1)
 
     @property
     def n_left(self) -> int:
@@ -135,9 +140,10 @@ class LabelsById:
             parsed = block.parse([*wanted, _keys(self.key)], given)
             for row_id, reason in parsed.faults:
                 raise BadDataError(str(BadRow(block.source, block.unit, row_id, reason)))
-            for key, row_id in zip(parsed.batch[_KEY], parsed.row_ids, strict=True):
+            for text, row_id in zip(parsed.batch[_KEY], parsed.row_ids, strict=True):
+                key = canonical_text(text) if text else text
                 if key in self._index and key is not None:
-                    raise self._repeated(block, row_id, key)
+                    raise self._repeated(block, row_id, text)
                 at = len(self._index)
                 self._index[at if key is None else key] = at  # whose id is missing has no partner
             for part, column in zip(parts, wanted, strict=True):

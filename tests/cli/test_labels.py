@@ -113,6 +113,21 @@ def test_slices_filters_and_several_tasks_read_the_predictions(call, logs, folde
     assert both["metrics"]["binary/roc_auc"] == expected(TRUTH)
 
 
+def test_whole_ids_are_one_number_in_every_format(call, folder):
+    written = [[1, 2, 3], [1.0, 2.0, 3.0], ["1.0", "2.0", "3.0"], ["1", "2", "3"]]
+    files = []
+    for number, ids in enumerate(written):
+        rows = [{"id": key, "y_true": at % 2, "y_score": at / 4} for at, key in enumerate(ids)]
+        (folder / f"{number}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+        table = "".join(f"{row['id']},{row['y_true']},{row['y_score']}\n" for row in rows)
+        (folder / f"{number}.csv").write_text(f"id,y_true,y_score\n{table}")
+        files += [f"{number}.jsonl", f"{number}.csv"]
+    for one in files:
+        for other in files:
+            found = call("eval", one, "--labels", other, "--key", "id", *BINARY)
+            assert found.json["metrics"]["n"] == 3, found.err
+
+
 def test_ids_that_are_missing_have_no_partner(call, folder):
     (folder / "scores.csv").write_text("id,y_pred\n1,1\n,0\n,0\n")
     (folder / "labels.csv").write_text("id,y_true\n1,1\n,1\n,1\n2,1\n")
