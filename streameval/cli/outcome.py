@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
-from streameval.cli.gates import Gate
 from streameval.cli.options import Reporting, refuse
 from streameval.cli.slices import Arrangement, arranged, judged, slice_entries, slice_sheet
 from streameval.cli.terminal import CommandOutput, Drawn, Note, painter, width_of
@@ -54,11 +53,6 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
         options["at_most"] = one.bound.number if one.bound.sign == "<=" else None
         found.append(evidence(accumulator, str(one.metric), **options))
     return tuple(found)
-
-
-def verdicts_of(found: Sequence[Evidence]) -> list[Note]:
-    """Say for each limit whether an alarm has fired."""
-    return [Note("failed" if one.firing else "passed", f"{one.line()}.") for one in found]
 
 
 def _entry(one: Evidence) -> dict[str, Any]:
@@ -149,7 +143,10 @@ def documented(found: Findings, reporting: Reporting) -> Document:
     """Decide the gates, and put the slices in order."""
     result = found.result
     gates = judged(result, found.slices, reporting)
-    verdicts = [*gates, *verdicts_of(found.evidence)]
+    alarms = [
+        Note("failed" if one.firing else "passed", f"{one.line()}.") for one in found.evidence
+    ]
+    verdicts = [*gates, *alarms]
     order = arranged(result, found.slices, reporting)
     found = attrs.evolve(found, slices=order.slices)
 
@@ -161,20 +158,15 @@ def documented(found: Findings, reporting: Reporting) -> Document:
 
     def entries() -> list[dict[str, Any]]:
         about = {"task": result.TASK, **found.origin, **_entries(found, order, reporting)}
-        return [about | _gate_entries(reporting.gates, gates)]
+        if gates:
+            about["gates"] = [
+                {"gate": gate.text, "verdict": note.category, "message": note.text}
+                for gate, note in zip(reporting.gates, gates, strict=True)
+            ]
+        return [about]
 
     text = None if found.write is None else partial(found.write, result, found.origin)
     return Document(sheet=sheet, entries=entries, notes=(*found.notes, *verdicts), text=text)
-
-
-def _gate_entries(gates: Sequence[Gate], verdicts: Sequence[Note]) -> dict[str, Any]:
-    """Return the entries of the JSON object about gates; empty without any."""
-    pairs = zip(gates, verdicts, strict=True)
-    found = [
-        {"gate": gate.text, "verdict": verdict.category, "message": verdict.text}
-        for gate, verdict in pairs
-    ]
-    return {"gates": found} if found else {}
 
 
 def laid_out(sheet: Sheet, *, is_markdown: bool = False) -> str:

@@ -8,7 +8,15 @@ from offenders import each
 
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
-from streameval.render.sheets import Grid, Section, SheetColumn, markdown, reading_grid, sheet_text
+from streameval.render.sheets import (
+    Grid,
+    Section,
+    SheetColumn,
+    markdown,
+    reading_columns,
+    reading_grid,
+    sheet_text,
+)
 from streameval.render.text import intervals, number, numbers, shorten, shorten_middle
 
 NAMES = SheetColumn.of_names("class", ["owl", "x" * 60])
@@ -152,6 +160,16 @@ def test_readings_have_the_intervals_that_there_are():
         "",
         "metric          90% interval",
         "auc     [0.100000, 0.900000]",
+    ]
+
+
+def test_readings_that_lack_are_empty_cells():
+    readings = [Reading(0.5, (0.25, 0.75)), None, Reading(-1.0)]
+    columns = reading_columns("b - a", readings, 0.9, 2, of="b - a, ")
+    assert [column.cells for column in columns] == [
+        ["b - a", "0.50", "", "-1.00"],
+        ["b - a, exact value within", "", "", ""],
+        ["b - a, 90% interval", "[0.25, 0.75]", "", ""],
     ]
 
 
