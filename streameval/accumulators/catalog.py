@@ -29,6 +29,7 @@ from streameval.inputs.arrays import (
     refuse_first,
     shape_text,
 )
+from streameval.inputs.labels import among
 from streameval.states.catalog import Exposures
 
 if TYPE_CHECKING:
@@ -170,11 +171,7 @@ class CatalogAccumulator(
 def _are_known(rows: Rows, state: Exposures) -> bool:
     """Tell whether all items of a batch have been counted."""
     items, _ = distinct_ids(rows.columns[0], rows.dictionary, name="item")
-    known = state.items.values
-    if len(items) > len(known):
-        return False
-    index = np.minimum(np.searchsorted(known, items), len(known) - 1)
-    return bool((known[index] == items).all())
+    return bool(among(items, state.items.values).all())
 
 
 def _read(

@@ -55,6 +55,8 @@ if TYPE_CHECKING:
 
 PairedState = PairedCounts | PairedSums
 ReadT = TypeVar("ReadT")
+Decided = tuple[Rows, Mask, Array]
+"""The codes of truth and decisions, where these are right, and the scores if they are needed."""
 
 _NO_SCORES = np.zeros(0)
 _CAPACITY = 2**14  # rows of a byte
@@ -317,12 +319,9 @@ class Paired(
             _, b, _ = self._read("y_pred_b", self._flat, truth, b, weights)
             if items is not truth:
                 return self.update(items, a, b, sample_weight=weights_a)
-        if self._config.measures:
-            return self._append(self._measured(truth, a, b, weights))
-        right_a, kept_weights = self._read("y_pred_a", self._is_right, truth, a, weights)
-        right_b, _ = self._read("y_pred_b", self._is_right, truth, b, weights)
-        codes = 2 * right_a.view(np.uint8) + right_b.view(np.uint8)
-        return self._append(Rows((codes,), kept_weights))
+        of_a = self._read("y_pred_a", self._decided, truth, a, weights)
+        of_b = self._read("y_pred_b", self._decided, truth, b, weights)
+        return self._append(self._measured(of_a, of_b))
 
     def _read(
         self,
@@ -346,21 +345,44 @@ class Paired(
         given = truth, prediction, sample_weight
         return flattened(*given, config) or given
 
-    def _measured(self, truth: Array, a: Array, b: Array, sample_weight: Any) -> Rows:
-        """Read the outcome of each row, its class and decisions, scores, and losses."""
-        rows, score_a = self._read("y_pred_a", self._decide, truth, a, sample_weight)
-        rows_b, score_b = self._read("y_pred_b", self._decide, truth, b, sample_weight)
-        true_class, class_a = rows.columns[:2]
-        class_b = rows_b.columns[1]
-        outcome = 2 * (true_class == class_a).view(np.uint8) + (true_class == class_b)
-        codes = (true_class, class_a, class_b) if self._config.decisions else ()
-        if not self._config.needs_scores:
-            return Rows((outcome, *codes), rows.weights)
-        scores = score_a, score_b
-        positive = true_class == self._config.labels.positive_position
-        losses = [losses_of(name, positive, own) for name in self._config.losses for own in scores]
-        kept = (positive, *scores) if self._config.has_curve else ()
-        return Rows((outcome, *codes, *kept, *losses), rows.weights)
+    def _decided(self, truth: Array, prediction: Array, sample_weight: Any) -> Decided:
+        """Read the predictions of a model; rows that do not count are left out."""
+        config, known = self._config.labels, None
+        if config.is_open:
+            rows = read_observed(truth, prediction, sample_weight, config)
+        else:
+            rows, known = read_codes(truth, prediction, sample_weight, config)
+        right = rows.columns[0] == rows.columns[1]
+        if known is not None:
+            kept = known.any(axis=1)
+            rows, right = rows.taken(kept), (right | ~known)[kept]
+        if right.ndim > 1:
+            right = right.all(axis=1)
+        scores = self._scores(truth, prediction) if self._config.needs_scores else _NO_SCORES
+        return rows, np.asarray(right, dtype=np.bool_), scores
+
+    def _scores(self, truth: Array, prediction: Array) -> Array:
+        """Read the scores of the positive class."""
+        config = self._config.labels
+        ignored = is_ignored(as_labels(truth, name="y_true"), config.ignore_label)
+        if are_pairs(prediction):
+            scores = score_of_pairs(prediction, config)
+        else:
+            scores = as_scores(prediction, name="y_pred")
+        return scores if ignored is None else scores[~ignored]
+
+    def _measured(self, of_a: Decided, of_b: Decided) -> Rows:
+        """Lay out the outcome of each row, its class and decisions, scores, and losses."""
+        (rows, right_a, score_a), (rows_b, right_b, score_b) = of_a, of_b
+        config, (true_class, class_a) = self._config, rows.columns[:2]
+        columns: list[Array] = [2 * right_a.view(np.uint8) + right_b.view(np.uint8)]
+        if config.decisions:
+            columns += [true_class, class_a, rows_b.columns[1]]
+        if config.needs_scores:
+            scores, positive = (score_a, score_b), true_class == config.labels.positive_position
+            columns += [positive, *scores] if config.has_curve else []
+            columns += [losses_of(name, positive, own) for name in config.losses for own in scores]
+        return Rows(tuple(columns), rows.weights)
 
     def _append_numbers(self, given: Mapping[str, Any], sample_weight: Any) -> Self:
         """Count which model is closer to the truth in each row, and the measures of both errors.
@@ -391,35 +413,6 @@ class Paired(
         measured = [errors_of(name, own) for name in config.losses for own in errors]
         self._held = self._appended(held, Rows((outcome, *measured), weights))
         return self
-
-    def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
-        """Read classes, decisions and scores; rows that do not count are left out."""
-        config = self._config.labels
-        rows, _ = read_codes(truth, prediction, sample_weight, config)
-        if not self._config.needs_scores:
-            return rows, _NO_SCORES
-        ignored = is_ignored(as_labels(truth, name="y_true"), config.ignore_label)
-        if are_pairs(prediction):
-            scores = score_of_pairs(prediction, config)
-        else:
-            scores = as_scores(prediction, name="y_pred")
-        return rows, scores if ignored is None else scores[~ignored]
-
-    def _is_right(
-        self, truth: Array, prediction: Array, sample_weight: Any
-    ) -> tuple[Mask, Array | None]:
-        """Return which rows a prediction gets right, and their weights, without ignored rows."""
-        config, known = self._config.labels, None
-        if config.is_open:
-            rows = read_observed(truth, prediction, sample_weight, config)
-        else:
-            rows, known = read_codes(truth, prediction, sample_weight, config)
-        labels = rows.columns[:2]
-        if known is None:
-            return _are_equal(*labels), rows.weights
-        right = ((labels[0] == labels[1]) | ~known).all(axis=1)
-        kept = known.any(axis=1)
-        return right[kept], rows.taken(kept).weights
 
     def _with_rows(self, state: PairedState, rows: Rows) -> PairedState:
         return self._sum(state, self._counted(rows))
@@ -454,9 +447,3 @@ def _joint(truth: Array, a: Array, b: Array, k: int, weights: FixedPoint | None)
     """Count rows by truth, decision of A, and decision of B."""
     index = (truth.astype(np.intp) * k + a) * k + b
     return weight_by_cell(weights, index, k**3).reshape(k, k, k)
-
-
-def _are_equal(truth: Array, prediction: Array) -> Mask:
-    """Compare row by row, one label or several."""
-    equal = truth == prediction
-    return np.asarray(equal if equal.ndim == 1 else equal.all(axis=1), dtype=np.bool_)

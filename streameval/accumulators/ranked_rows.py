@@ -31,7 +31,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.classes import canonical_label
 from streameval.inputs.judged_runs import seem_exchanged
-from streameval.inputs.labels import distinct, present
+from streameval.inputs.labels import among, distinct, present
 from streameval.inputs.values import canonical_value
 from streameval.inputs.weighted_rows import WeightedRows, rows_of_units, weighted_rows
 from streameval.states.queries import (
@@ -489,7 +489,7 @@ def check_new(
         if not allow_open:
             refused["is open: close it instead"] = state.ids.values
         for what, known in refused.items():
-            twice = _among(ids, known)
+            twice = among(ids, known)
             if twice.any():
                 first = canonical_label(ids[int(twice.argmax())], name=name)
                 raise InvalidInputError(f"holds {first!r}, which {what}", argument=name)
@@ -499,7 +499,7 @@ def open_indices(ids: Array, state: RankingState, *, name: str) -> Indices:
     """Find the indices of sorted ids among the open queries; others raise."""
     _check_type(ids, state, name=name)
     known = state.ids.values
-    is_open = _among(ids, known)
+    is_open = among(ids, known)
     if not is_open.all():
         unknown = canonical_label(ids[int(is_open.argmin())], name=name)
         raise InvalidInputError(f"must be open queries, got {unknown!r}", argument=name)
@@ -512,12 +512,3 @@ def _check_type(ids: Array, state: RankingState, *, name: str) -> None:
         if len(known) and len(ids):
             are_texts = ids.dtype.kind not in "iu"
             check_id_type(were_texts=known.kind == "text", are_texts=are_texts, name=name)
-
-
-def _among(ids: Array, known: Array) -> Mask:
-    """Check which ids are in a sorted array."""
-    found = np.zeros(len(ids), dtype=bool)
-    if len(known) and len(ids):
-        index = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        found[:] = known[index] == ids
-    return found

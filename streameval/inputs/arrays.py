@@ -350,8 +350,8 @@ def are_probabilities(scores: npt.NDArray[np.floating[Any]]) -> bool:
 def check_probabilities(
     scores: npt.NDArray[np.floating[Any]], *, name: str, remedy: str | tuple[object, ...]
 ) -> None:
-    """Refuse scores, one or more, outside [0, 1]; NaN passes."""
-    if are_probabilities(scores):
+    """Refuse scores outside [0, 1]; NaN passes."""
+    if not scores.size or are_probabilities(scores):
         return
     outside = (scores < 0.0) | (scores > 1.0)
     refuse_first(outside, scores, name, "must lie in [0, 1]", remedy=remedy)

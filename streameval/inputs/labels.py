@@ -133,6 +133,15 @@ def _dense(offsets: Ints, size: int, lowest: int) -> tuple[Ints, Ints]:
     return np.flatnonzero(occurs) + lowest, positions[offsets]
 
 
+def among(ids: Array, known: Array) -> Mask:
+    """Tell which ids are in a sorted array."""
+    found = np.zeros(len(ids), dtype=bool)
+    if len(known) and len(ids):
+        index = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        found[:] = known[index] == ids
+    return found
+
+
 def union(mine: Array, theirs: Array) -> tuple[Array, Ints, Ints]:
     """Merge two sorted sets of labels, and find the positions of each side's labels."""
     if mine.dtype != object:

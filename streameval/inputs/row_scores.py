@@ -158,8 +158,6 @@ def positive_scores(
         If the columns are no scores of two classes.
     """
     scores = as_scores(pairs, name=name, nan=nan)
-    if not scores.size:
-        return scores[:, positive]
     if scale == "probability":
         column = f"{name}[:, {positive}]"
         remedy = f"Pass {column} if that is the score of the positive class."

@@ -260,3 +260,8 @@ def test_interval_without_disagreements_is_that_of_the_score() -> None:
     assert share_difference(12, 2, 50, z) == pytest.approx((0.0611, 0.3447), abs=5e-5)
     low, high = share_difference(14, 5, 595, z)
     assert (low, round(high, 4)) == (0.0, 0.0317)
+
+
+def test_no_rows_beside_the_predictions_of_a_model_are_refused() -> None:
+    with pytest.raises(se.InvalidInputError, match="`y_pred_b` must have 0 rows, got 1"):
+        se.Paired(measures=["roc_auc"]).update([], [], [0.5])
