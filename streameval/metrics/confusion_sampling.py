@@ -45,7 +45,7 @@ def _examples_interval(values: Floats, weights: Floats, z: float) -> Interval:
     """Treat a mean over examples as a proportion with its own variance."""
     n, value = math.fsum(weights), metrics.weighted_mean(values, weights)
     variance = metrics.weighted_mean((values - value) ** 2, weights) / n
-    return intervals.wilson(value, intervals.effective_draws(value, variance, n), z)
+    return intervals.proportion(value, variance, n, z)
 
 
 def _class_intervals(
@@ -57,7 +57,7 @@ def _class_intervals(
     variances = (outcomes * gradient * gradient).sum(axis=0)
     draws = _draws_at_ends(counts, ratio, outcomes, values)
     ends = [
-        _proportion_interval(*of_class, z) if of_class[2] > 0 else UNDEFINED
+        intervals.proportion(*of_class, z) if of_class[2] > 0 else UNDEFINED
         for of_class in zip(values.tolist(), variances.tolist(), draws.tolist(), strict=True)
     ]
     low, high = np.array(ends).reshape(-1, 2).T
@@ -78,7 +78,7 @@ def _class_interval(counts: LabelCounts, ratio: Ratio, position: int, z: float) 
     variance = terms[0] + terms[1] + terms[2] + terms[3]
     at_one = max(of_below - of_above for of_above, of_below in slopes)
     heaviest = at_one if value > 0.0 else max(ratio.numerator)
-    return _proportion_interval(value, variance, min(below / heaviest, counts.n), z)
+    return intervals.proportion(value, variance, min(below / heaviest, counts.n), z)
 
 
 def _mean_interval(
@@ -105,8 +105,8 @@ def _mean_interval(
         by_support = np.where(weights > 0, (values - value) / total, 0.0)
         gradient[0] += by_support
         gradient[2] += by_support
-    draws = intervals.effective_draws(value, _variance(counts, gradient), math.inf)
-    linear_low, linear_high = intervals.wilson(value, draws, z)
+    variance = _variance(counts, gradient)
+    linear_low, linear_high = intervals.proportion(value, variance, math.inf, z)
     return max(min(value - below, linear_low), 0.0), min(max(value + above, linear_high), 1.0)
 
 
@@ -121,11 +121,7 @@ def _pooled_interval(
     if not draws > 0:
         return UNDEFINED
     gradient = intervals.ratio_gradient(ratio, pooled, np.ones(1)) * averaged
-    return _proportion_interval(value.item(), _variance(counts, gradient), draws, z)
-
-
-def _proportion_interval(value: float, variance: float, draws_at_ends: float, z: float) -> Interval:
-    return intervals.wilson(value, intervals.effective_draws(value, variance, draws_at_ends), z)
+    return intervals.proportion(value.item(), _variance(counts, gradient), draws, z)
 
 
 def _variance(counts: LabelCounts, gradient: Floats) -> float:
@@ -171,8 +167,7 @@ def top_k_interval(counts: LabelCounts, value: float, z: float) -> Interval:
         return accuracy_interval(counts, value, z)
     cells = metrics.credited_cells(state.credit)
     square = math.fsum(weight * (within / tied) ** 2 for (within, tied), weight in cells) / n
-    draws = intervals.effective_draws(value, (square - value * value) / n, n)
-    return intervals.wilson(value, draws, z)
+    return intervals.proportion(value, (square - value * value) / n, n, z)
 
 
 def balanced_accuracy_interval(counts: LabelCounts, _value: float, z: float) -> Interval:
@@ -250,8 +245,7 @@ def geometric_mean_interval(counts: LabelCounts, value: float, z: float) -> Inte
         return low, high
     terms = (draws / hits - 1.0) / draws
     variance = (value / n_classes) ** 2 * math.fsum(terms.tolist())
-    linear = intervals.effective_draws(value, variance, math.inf)
-    linear_low, linear_high = intervals.wilson(value, linear, z)
+    linear_low, linear_high = intervals.proportion(value, variance, math.inf, z)
     return min(low, linear_low), min(max(high, linear_high), 1.0)
 
 
@@ -264,7 +258,7 @@ def mean_distance_interval(counts: LabelCounts, value: float, z: float) -> Inter
     parts = metrics.distances(state.matrix)
     square = math.fsum(d * d * float(part * state.matrix.unit) for d, part in enumerate(parts)) / n
     share, variance = value / largest, (square - value * value) / (largest * largest * n)
-    low, high = intervals.wilson(share, intervals.effective_draws(share, variance, n), z)
+    low, high = intervals.proportion(share, variance, n, z)
     return low * largest, high * largest
 
 

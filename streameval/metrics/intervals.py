@@ -237,6 +237,11 @@ def effective_draws(value: float, variance: float, fallback: float) -> float:
     return spread / variance if spread > 0.0 and variance > 0.0 else fallback
 
 
+def proportion(value: float, variance: float, fallback: float, z: float) -> Interval:
+    """Compute Wilson's interval of a proportion with a variance; see `effective_draws`."""
+    return wilson(value, effective_draws(value, variance, fallback), z)
+
+
 def ratio_gradient(ratio: ClassMetric, outcomes: Floats, weights: Floats) -> Floats:
     """Compute the derivatives of the weighted mean of a ratio by the outcomes, shape (4, K).
 
@@ -414,8 +419,7 @@ def _of_groups(
     t = z * student(z, len(without))
     if math.isfinite(high - low):
         share = (value - low) / (high - low)
-        draws = effective_draws(share, variance / (high - low) ** 2, float(len(without)))
-        ends = wilson(share, draws, t)
+        ends = proportion(share, variance / (high - low) ** 2, float(len(without)), t)
         return (
             min(low + ends[0] * (high - low), value),
             max(low + ends[1] * (high - low), value),

@@ -233,8 +233,7 @@ def hamming_loss(counts: LabelCounts) -> float:
         everything = np.ones(len(counts.labels), dtype=bool)
         pooled = metrics.pool(counts.outcomes.floats, everything)
         return float(WRONG.of(pooled, math.nan)[0])
-    wrong = counts.state.n - counts.outcomes.tp.sum()
-    return _share(wrong.to_floats().item(), counts.n)
+    return zero_one_loss(counts)
 
 
 def top_k_accuracy(counts: LabelCounts) -> float:

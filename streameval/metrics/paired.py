@@ -28,7 +28,7 @@ of prefixes give exactly.
 from __future__ import annotations
 
 import math
-from typing import Self
+from typing import Literal, Self
 
 import attrs
 import numpy as np
@@ -56,6 +56,8 @@ from streameval.states.cells import Cells
 from streameval.states.paired import LossSums
 from streameval.states.score_pairs import ScorePairs
 from streameval.states.tables import LeveledCells
+
+Model = Literal["a", "b"]
 
 
 @attrs.frozen
@@ -102,13 +104,9 @@ class Means:
         widened = variance * self._both.widening(is_signed=True)
         return max(two_sided_pvalue(self.difference, widened), self._t_pvalue)
 
-    def interval_a(self, z: float) -> Interval:
-        """Compute the interval of the mean loss of A."""
-        return self._loss(self.sums.a, self.sums.aa).interval(z, largest=self.largest)
-
-    def interval_b(self, z: float) -> Interval:
-        """Compute the interval of the mean loss of B."""
-        return self._loss(self.sums.b, self.sums.bb).interval(z, largest=self.largest)
+    def interval_of(self, model: Model, z: float) -> Interval:
+        """Compute the interval of the mean loss of a model."""
+        return self._of(model).interval(z, largest=self.largest)
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference."""
@@ -130,6 +128,10 @@ class Means:
             return 1.0
         t = float(found.mean) / math.sqrt(found.variance)
         return student_pvalue(t, float(found.n) - 1.0)
+
+    def _of(self, model: Model) -> MeanLoss:
+        sums = self.sums
+        return self._loss(sums.a, sums.aa) if model == "a" else self._loss(sums.b, sums.bb)
 
     @property
     def _of_difference(self) -> MeanLoss:
@@ -153,21 +155,16 @@ class MeanValues(Means):
         """The two-sided p-value of the paired t-test."""
         return self._t_pvalue
 
-    def interval_a(self, z: float) -> Interval:
-        """Compute the interval of the mean of A."""
-        return self._interval(self.sums.a, self.sums.aa, z)
-
-    def interval_b(self, z: float) -> Interval:
-        """Compute the interval of the mean of B."""
-        return self._interval(self.sums.b, self.sums.bb, z)
+    def interval_of(self, model: Model, z: float) -> Interval:
+        """Compute the interval of the mean of a model."""
+        return self._interval(self._of(model), z)
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference."""
-        return self._interval(self.sums.difference, self.sums.squared_difference, z)
+        return self._interval(self._of_difference, z)
 
-    def _interval(self, total: ExactSum, squares: ExactSum, z: float) -> Interval:
+    def _interval(self, found: MeanLoss, z: float) -> Interval:
         """Compute Student's interval; nan if values do not vary, because those elsewhere may."""
-        found = self._loss(total, squares)
         if found.n < 2 or not found.variance:
             return UNDEFINED
         middle, n = float(found.mean), float(found.n)
@@ -222,13 +219,9 @@ class Areas:
         high = two_sided_pvalue(nearest, deviation.high**2, unit)
         return Bounded(value, min(low, value), max(high, value))
 
-    def interval_a(self, z: float) -> Interval:
-        """Compute the interval of the area of A."""
-        return auc_confidence(self.tables[0], z)
-
-    def interval_b(self, z: float) -> Interval:
-        """Compute the interval of the area of B."""
-        return auc_confidence(self.tables[1], z)
+    def interval_of(self, model: Model, z: float) -> Interval:
+        """Compute the interval of the area of a model."""
+        return auc_confidence(self.tables["ab".index(model)], z)
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of `z` deviations, wide enough for all possible data sets."""

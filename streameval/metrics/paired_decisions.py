@@ -24,6 +24,7 @@ from streameval.metrics.confusion import ClassMetric
 from streameval.metrics.confusion_table import TABLE
 from streameval.metrics.evidence import mcnemar_pvalue
 from streameval.metrics.label_counts import LabelCounts
+from streameval.metrics.paired import Model
 from streameval.states.confusion import MatrixCounts
 
 _RATIOS: dict[str, ClassMetric] = {
@@ -115,13 +116,10 @@ class Decisions:
             return mcnemar_pvalue(int(only_a), int(only_b)) if is_defined else math.nan
         return intervals.two_sided_pvalue(self.difference, *self._variances)
 
-    def interval_a(self, z: float) -> Interval:
-        """Compute the interval of the metric of A."""
-        return self._interval(self.counts_a, z)
-
-    def interval_b(self, z: float) -> Interval:
-        """Compute the interval of the metric of B."""
-        return self._interval(self.counts_b, z)
+    def interval_of(self, model: Model, z: float) -> Interval:
+        """Compute the interval of the metric of a model."""
+        counts = self.counts_a if model == "a" else self.counts_b
+        return TABLE[self.name].interval(counts, self._value(counts), z)
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference, which few disagreements do not make narrow.
@@ -175,9 +173,6 @@ class Decisions:
     def _value(self, counts: LabelCounts) -> float:
         value: float = TABLE[self.name].value(counts)
         return value
-
-    def _interval(self, counts: LabelCounts, z: float) -> Interval:
-        return TABLE[self.name].interval(counts, self._value(counts), z)
 
     def _gradient(self, counts: LabelCounts) -> Floats:
         """Compute derivatives of a metric by each cell; nan where it is not differentiable."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from streameval.exact.array_types import Floats, Mask
 from streameval.metrics.bounded import Interval
-from streameval.metrics.intervals import UNDEFINED, effective_draws, wilson
+from streameval.metrics.intervals import UNDEFINED, proportion
 
 _STEPS = 200
 _CLOSE = 1e-8  # a step this small leaves an error of its square
@@ -35,7 +35,7 @@ def win_rate_interval(wins: float, losses: float, ties: float, z: float) -> Inte
     """Compute Wilson's interval of a win rate, for the draws whose variance ties have reduced."""
     n, value = wins + losses + ties, win_rate(wins, losses, ties)
     squares = wins * (1.0 - value) ** 2 + losses * value**2 + ties * (0.5 - value) ** 2
-    return wilson(value, effective_draws(value, squares / n / n, n), z)
+    return proportion(value, squares / n / n, n, z)
 
 
 @attrs.frozen(eq=False)

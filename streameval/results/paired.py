@@ -20,7 +20,7 @@ from streameval.metrics.evidence import (
     paired_evidence,
 )
 from streameval.metrics.intervals import wilson
-from streameval.metrics.paired import Areas, Means, MeanValues
+from streameval.metrics.paired import Areas, Means, MeanValues, Model
 from streameval.metrics.paired_decisions import Decisions, share_difference
 from streameval.metrics.table import (
     CORRELATION,
@@ -310,14 +310,20 @@ def _pvalue(measure: str) -> Callable[[PairedResult], float]:
     return lambda result: number(result) if result._state.outcomes.is_whole else math.nan
 
 
-def _interval(measure: str, method: str) -> Callable[[PairedResult, float, float], Interval]:
-    """Make the function that computes a sampling interval of a measure."""
+def _interval(
+    measure: str, model: Model | None = None
+) -> Callable[[PairedResult, float, float], Interval]:
+    """Make the function that computes the sampling interval of a model, or of the difference."""
 
     def sampling(result: PairedResult, value: float, z: float) -> Interval:  # noqa: ARG001
-        found: Interval = getattr(result._compared[measure], method)(z)
-        return found
+        compared = result._compared[measure]
+        return compared.interval(z) if model is None else compared.interval_of(model, z)
 
     return sampling
+
+
+_RANKED: tuple[tuple[int, Model], ...] = ((2, "a"), (3, "b"))
+"""The ranks of the models' numbers among the metrics of short summaries."""
 
 
 @attrs.frozen
@@ -366,11 +372,11 @@ class _Measure:
                 formula=self.formula,
                 better=self.better,
                 limits=self.limits,
-                sampling=_interval(self.name, f"interval_{model}"),
+                sampling=_interval(self.name, model),
                 oracle=self.oracle,
                 headline=rank * self.headline,
             )
-            for rank, model in ((2, "a"), (3, "b"))
+            for rank, model in _RANKED
         ]
         difference = self._row(
             "difference",
@@ -381,7 +387,7 @@ class _Measure:
             value=_number(self.name, "difference"),
             formula=rf"{self.formula}\Big|_A - \Big|_B",
             limits=(low - high, high - low),
-            sampling=_interval(self.name, "interval"),
+            sampling=_interval(self.name),
             oracle=self.of_test,
             headline=int(self.headline),
         )
