@@ -225,7 +225,7 @@ def split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
 
 def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> Plan:
     """Plan to count values; the rows of a query may span blocks, and have several values."""
-    from streameval.runs.slices import parts_by_value, rows_by_value  # noqa: PLC0415 (of --by)
+    from streameval.runs.slices import rows_by_value  # noqa: PLC0415 (of --by)
 
     by: Any = options.by
     if options.task != "ranking":
@@ -233,7 +233,7 @@ def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> P
     from streameval.cli.tasks.ranking import is_of_rows, whole_queries  # noqa: PLC0415 (of that task)
 
     if options.cluster is None or not is_of_rows(plan):
-        return parts_by_value(plan, by.column, values)
+        return rows_by_value(plan, by.column, values, is_apart=True)
     split = rows_by_value(plan, by.column, values)
     return whole_queries(split, split.make)
 

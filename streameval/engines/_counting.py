@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Sized
 from datetime import UTC, date, datetime, time
 from functools import partial, reduce
 from operator import methodcaller
@@ -15,6 +15,8 @@ import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.persistence import from_bytes
+from streameval.accumulators.sealed import live
+from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import Member
 from streameval.configs.inner import Inner, key_columns
@@ -33,10 +35,11 @@ from streameval.io.parquet import values_of
 from streameval.io.row_filters import Condition, RowFilter
 from streameval.runs import slices
 from streameval.runs.columns import chosen_columns, columns_of, group_columns
-from streameval.runs.counting import Plan, count
+from streameval.runs.counting import Plan, count, update_with
 from streameval.runs.files import Partition, files_of, partitions_of, with_partition
 from streameval.runs.sources import RawRow, look_ahead, named_in
 from streameval.runs.totals import BadRows
+from streameval.states.state import field_types
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -174,11 +177,15 @@ class SourceCounter:
         running.add_batches(batches, name)
         return running.states()
 
-    def update(self, accumulator: Any, batch: Any) -> None:
-        """Count a batch into an accumulator."""
+    def held(self) -> Any:
+        """Make what counts batches: an accumulator, or one for each value of a column."""
+        return self.make() if self.by is None else ByValue(self)
+
+    def update(self, held: Any, batch: Any, values: Mapping[str, Any] | None = None) -> None:
+        """Count a batch, with the column of values if rows are counted apart."""
         arrays = _renamed(batch, self.columns, self.required)
         if not _is_empty(next(iter(arrays.values()))):
-            accumulator.update(arrays, **self.options)
+            held.update({**arrays, **(values or {})}, **self.options)
 
     def result(self, states: States) -> Any:
         """Read the accumulator, or the dict from value to accumulator, in order of the values."""
@@ -194,7 +201,7 @@ class SourceCounter:
     @property
     def wanted(self) -> dict[str, bool]:
         """The columns to read, and whether they must be there."""
-        by = () if self.by is None else (self.by,) if isinstance(self.by, str) else self.by
+        by = () if self.by is None else slices.names_of(self.by)
         needed = {*self.required.values(), *by}
         return {column: column in needed for column in (*self.columns.values(), *by)}
 
@@ -228,9 +235,7 @@ class RunningCount:
     def __init__(self, counter: SourceCounter) -> None:
         self._counter = counter
         self._empty = counter.make()
-        self._held: Any = counter.make()
-        if counter.by is not None:
-            self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
+        self._held: Any = counter.held()
         self.layout: OptionalColumns = {}
         self.n_skipped = 0
 
@@ -244,8 +249,8 @@ class RunningCount:
         if counter.by is None:
             counter.update(self._held, batch)
         else:
-            arrow = _arrow_table(batch)
-            self._held.update(_values(arrow, counter.by), arrow.take, counter.update)
+            table = _arrow_table(batch)
+            counter.update(self._held, table, {slices.ARGUMENT: _values(table, counter.by)})
         self.layout = found
         self.n_skipped += n_skipped
 
@@ -318,17 +323,14 @@ class RunningCount:
         columns = columns_of(_members(self._empty), found, rows)
         columns = group_columns(self._empty, found, columns)
         conditions = [Condition(name, "!=", ("",)) for name in counter.complete if name in known]
-        plan = Plan(
-            counter.make,
+        if counter.by is not None:
+            columns = (*columns, Argument(slices.ARGUMENT, slices.names_of(counter.by), Values()))
+        return Plan(
+            counter.held,
             columns,
-            update=partial(_update, options=counter.options),
+            update=partial(update_with, **counter.options),
             where=RowFilter(tuple(conditions)) if conditions else None,
         )
-        if counter.by is not None:
-            plan = slices.parts_by_value(
-                plan, counter.by, field_type=Values(), max_values=slices.MAX_SLICES
-            )
-        return plan
 
     def states(self) -> States:
         """End the count with the state of each value of the column `by`, or the one state."""
@@ -342,10 +344,69 @@ class RunningCount:
         held, self._held = self._held, None
         if self._counter.by is None:
             return {None: write(held)}
-        parts = held.slices().by_value
-        del held
-        # each part is freed before the next one is written, which takes as much memory again
-        return {_key(value): write(parts.pop(value)) for value in list(parts)}
+        return {_key(value): write(part) for value, part in held.taken_apart()}
+
+
+class ByValue:
+    """Rows counted apart for each value of a column, of any type: a table knows their numbers.
+
+    Parameters
+    ----------
+    counter : SourceCounter
+        What is counted.
+    """
+
+    def __init__(self, counter: SourceCounter) -> None:
+        empty, self._column = counter.make(), counter.by
+        self._empty = empty
+        self._numbers: dict[Any, int] = {}
+        self._table: Any = None
+        if counter.options or _goes_apart(empty):
+            self._table = slices.Apart(empty, (slices.ARGUMENT,))
+        else:
+            self._table = Sliced(empty, slices.ARGUMENT, max_values=slices.MAX_SLICES)
+
+    def update(self, batch: Mapping[str, Any], **options: Any) -> None:
+        """Count each row with the accumulator of its value, all or nothing."""
+        values, numbers = batch[slices.ARGUMENT], dict(self._numbers)
+        if not isinstance(values, CodedTexts):
+            items = values.tolist() if isinstance(values, np.ndarray) else values
+            is_one = isinstance(self._column, str)
+            values = CodedTexts.of_items(items if is_one else [*map(tuple, items)])
+        codes = values.recoded(
+            lambda observed: np.array([numbers.setdefault(one, len(numbers)) for one in observed])
+        )
+        limit = slices.MAX_SLICES
+        if len(numbers) > limit:
+            raise InvalidInputError(
+                f"must name a column of at most {limit} values, got more of {self._column!r}",
+                argument="by",
+            )
+        self._table.update(
+            {**batch, slices.ARGUMENT: CodedTexts(codes, range(len(numbers)))}, **options
+        )
+        self._numbers = numbers
+
+    def taken_apart(self) -> Iterator[tuple[Any, Any]]:
+        """Yield the values and their accumulators.
+
+        Each is freed before the next one, because to write it takes as much memory again.
+        """
+        parts, self._table = dict(self._table.view().parts), None
+        for value, number in self._numbers.items():
+            yield value, live(parts.pop(number, self._empty))
+
+
+def _goes_apart(empty: Accumulator[Any, Any]) -> bool:
+    """Tell whether each value is counted apart: queries, panes, slices, and states of cells.
+
+    A table would copy the cells of all values with each batch, and could send no rows of curves.
+    """
+    inner = Inner(type(empty), empty._config)
+    if empty._depth >= Sliced._depth or inner.queries:
+        return True
+    state_types = (member.cls._state_type(member.options) for member in inner.counted)
+    return any("Column" in field_types(state_type).values() for state_type in state_types)
 
 
 def same_layout(layout: OptionalColumns, other: OptionalColumns) -> OptionalColumns:
@@ -483,11 +544,6 @@ def _is_empty(column: Any) -> bool:
 
 def _members(accumulator: Accumulator[Any, Any]) -> Sequence[Member]:
     return Inner(type(accumulator), accumulator._config).counted
-
-
-def _update(accumulator: Any, batch: Mapping[str, Any], *, options: Mapping[str, Any]) -> str:
-    accumulator.update(batch, **options)
-    return ""
 
 
 def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ arrays of objects hold few objects many times, and code points can be compared a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -19,6 +19,8 @@ from streameval.exact.array_types import Array, Indices, Ints
 
 class CodedTexts:
     """A vector of texts, as codes of distinct ones; NumPy converts it to an array of objects.
+
+    The values of groups may have other types.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ class CodedTexts:
     ndim = 1
     dtype = np.dtype(object)
 
-    def __init__(self, codes: Ints, texts: Sequence[str | None]) -> None:
+    def __init__(self, codes: Ints, texts: Sequence[Any]) -> None:
         self.codes, self.texts = codes, texts
 
     @classmethod
@@ -43,11 +45,18 @@ class CodedTexts:
             known = dict.fromkeys(values)
         except TypeError:  # a list or an object
             return None
-        if not set(map(type, known)) <= {str, type(None)}:
-            return None
-        texts = list(known)
-        numbers: dict[Any, int] = {text: code for code, text in enumerate(texts)}
-        return cls(np.fromiter(map(numbers.__getitem__, values), np.int64, len(values)), texts)
+        return cls._of(known, values) if {*map(type, known)} <= {str, type(None)} else None
+
+    @classmethod
+    def of_items(cls, items: Sequence[Any]) -> CodedTexts:
+        """Code items of any type, equal ones alike."""
+        return cls._of(dict.fromkeys(items), items)
+
+    @classmethod
+    def _of(cls, known: Iterable[Any], items: Sequence[Any]) -> CodedTexts:
+        numbers = {item: code for code, item in enumerate(known)}
+        codes = np.fromiter(map(numbers.__getitem__, items), np.int64, len(items))
+        return cls(codes, list(numbers))
 
     @property
     def shape(self) -> tuple[int]:
@@ -76,7 +85,7 @@ class CodedTexts:
         """Make an array of objects."""
         return self._texts()[self.codes]
 
-    def mapped(self, change: Callable[[str | None], str | None]) -> CodedTexts:
+    def mapped(self, change: Callable[[Any], Any]) -> CodedTexts:
         """Replace texts by others, which may be equal."""
         changed = list(map(change, self.texts))
         numbers = {text: code for code, text in enumerate(dict.fromkeys(changed))}

@@ -168,7 +168,7 @@ class ValueCodes:
             raise InvalidInputError(
                 f"must have {min(rows)} rows like other columns", argument=names[0]
             )
-        codes, values = _combined(parts)
+        codes, values = combined(parts)
         self._add(values)
         return self._codes_of(values)[codes]
 
@@ -350,7 +350,7 @@ def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(f"cannot be read: {error}", argument=name)  # pragma: no cover
 
 
-def _combined(parts: Sequence[tuple[Ints, list[Value]]]) -> tuple[Ints, list[Value]]:
+def combined(parts: Sequence[tuple[Ints, list[Value]]]) -> tuple[Ints, list[Value]]:
     """Combine the values of several columns into the tuples that occur in rows."""
     codes, values = parts[0][0], [(value,) for value in parts[0][1]]
     for others, more in parts[1:]:

@@ -34,8 +34,9 @@ _MAX_REFUSED = 1000
 MAYBE_PARTIAL = " and may still be being written"
 
 
-def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
-    accumulator.update(batch)
+def update_with(accumulator: Any, batch: Mapping[str, Any], **options: Any) -> str:
+    """Count a batch; nothing is printed for its rows."""
+    accumulator.update(batch, **options)
     return ""
 
 
@@ -106,7 +107,7 @@ class Plan:
     columns: tuple[Argument, ...] = ()
     max_bad: int | RowShare = 0
     notes: tuple[str, ...] = ()
-    update: Callable[[Any, Mapping[str, Any]], str] = _update
+    update: Callable[[Any, Mapping[str, Any]], str] = update_with
     unique: str | None = None
     finish: Callable[[Any], Iterable[str]] = nothing_open
     text: Callable[[Any, dict[str, Any]], str] | None = None

@@ -9,7 +9,6 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from copy import copy
 from functools import partial
-from itertools import pairwise
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,12 +18,12 @@ import numpy as np
 from streameval.accumulators.base import fork
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
-from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Indices
 from streameval.inputs.coded import CodedTexts
-from streameval.inputs.values import rank_of
-from streameval.io.columns import Argument, FieldType, Texts
-from streameval.runs.counting import Plan, RowShare
+from streameval.inputs.values import combined, rank_of
+from streameval.io.columns import Argument, Texts
+from streameval.runs.counting import Plan, RowShare, update_with
+from streameval.states.runs import order_in_groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -42,7 +41,6 @@ _UNNAMED = "x" * 257  # is longer than any value of a file
 _MAX_OPEN = 2**16  # slices of this many values pass every limit of their memory
 _BUFFERS = 11_000  # bytes that pending rows touch, by the memory of processes with many states
 _MIN_GROWTH = 1.1
-_SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
 
 Value = Any
 """What a slice is of: any single value, or None for a missing one."""
@@ -98,7 +96,7 @@ class Slices:
 
 
 class RowsByValue:
-    """Rows counted by a `Sliced`, and how many rows each value has.
+    """Rows counted for each value of a column, and how many rows each value has.
 
     Parameters
     ----------
@@ -108,6 +106,8 @@ class RowsByValue:
         The name of the column, or the names of several.
     values : tuple, optional
         The values with their own slices; the others share one. By default every value has its own.
+    update : callable, optional
+        Counts the rows of each slice apart. By default, a table counts all at once.
     """
 
     def __init__(
@@ -115,12 +115,20 @@ class RowsByValue:
         make: Callable[[], Any],
         column: str | tuple[str, ...],
         values: tuple[Value, ...] | None = None,
+        update: Callable[..., object] | None = None,
     ) -> None:
         self._column = column
         self._values = values
         self._arguments = _arguments(column)
-        limit = _MAX_OPEN if values is None else max(len(values), 1)
-        self._sliced = Sliced(make(), self._arguments, values=values or (), max_values=limit)
+        self._empty = make()
+        self._table: Any = None
+        if update is None:
+            limit = _MAX_OPEN if values is None else max(len(values), 1)
+            self._table = Sliced(
+                self._empty, self._arguments, values=values or (), max_values=limit
+            )
+        else:
+            self._table = Apart(self._empty, self._arguments, values, update)
         self._n_rows: Counter[Value] = Counter()
         self._number: int | None = None
         self._n_first: int | None = None
@@ -128,8 +136,8 @@ class RowsByValue:
 
     @property
     def options(self) -> dict[str, Any]:
-        """The options of the slices by name."""
-        return self._sliced.options
+        """The options of the slices by name; `accumulator` is one that has counted nothing."""
+        return {"accumulator": self._empty.copy()}
 
     @property
     def n_values(self) -> int:
@@ -144,21 +152,21 @@ class RowsByValue:
     def fork(self) -> RowsByValue:
         """Try an update on a copy; afterwards, only one of the two may be updated."""
         made = copy(self)
-        made._sliced, made._n_rows = fork(self._sliced), self._n_rows.copy()
+        made._table, made._n_rows = fork(self._table), self._n_rows.copy()
         return made
 
     def update(self, batch: Mapping[str, Any]) -> None:
         """Count each row in the slice of its value, all or nothing."""
         columns = [self._named(number, batch[name]) for number, name in enumerate(self._arguments)]
-        self._sliced.update({**batch, **dict(zip(self._arguments, columns, strict=True))})
-        self._add_rows(_numbers_of(columns))
+        self._table.update({**batch, **dict(zip(self._arguments, columns, strict=True))})
+        self._add_rows(_numbers_of(_together(columns)))
 
     def merge(self, other: RowsByValue) -> None:
         """Add the counts of another one."""
         if self._n_first is not None:
             other.keep_first(self._n_first)
             self._has_left_out |= other._has_left_out
-        self._sliced.merge(other._sliced)
+        self._table.merge(other._table)
         self._add_rows(other._n_rows)
 
     def _add_rows(self, numbers: Mapping[Value, int]) -> None:
@@ -176,8 +184,9 @@ class RowsByValue:
 
     def measured(self) -> int:
         """Estimate the bytes that the slices will hold as accumulators."""
-        view = self._sliced.view()
-        return view.nbytes + _BUFFERS * (len(view.parts) + (view.other is not None))
+        view = self._table.view()
+        n_parts = len(view.parts) + (view.other is not None)
+        return int(view.nbytes) + _BUFFERS * n_parts
 
     def keep_most_frequent(self, number: int) -> None:
         """Merge the slices of all values except the most frequent ones."""
@@ -190,9 +199,9 @@ class RowsByValue:
         chosen before all rows have been seen.
         """
         if self._n_first is None:
-            view = self._sliced.view()
+            view = self._table.view()
             fewer = view.chosen_again(attrs.evolve(view.config, max_values=number))
-            self._n_first, self._sliced = number, fewer.copy()
+            self._n_first, self._table = number, fewer.copy()
             self._add_rows({})
 
     @property
@@ -202,16 +211,20 @@ class RowsByValue:
 
     def total(self) -> Any:
         """Copy the accumulator of all rows."""
-        return self._sliced.total()
+        return self._table.total()
 
     def slices(self) -> Slices:
         """Return the accumulators of the values, also of named empty ones, and of the rest."""
         named = self._values
         shown = _ranked(self._n_rows)[: self._number] if named is None else list(named)
         has_other = self._has_left_out or not self._n_rows.keys() <= set(shown)
-        rest = [self._sliced[value] for value in set(self._sliced).difference(shown)]
-        other = merge([self._sliced.other, *rest]) if has_other else None
-        by_value = {value: self._slice(value) for value in shown}
+        view = self._table.view()
+        parts, other = dict(view.parts), view.other
+        by_value = {
+            value: (parts.pop(value) if value in parts else self._empty).copy() for value in shown
+        }  # if all rows of a value have weight 0, it has no slice
+        rest = [*parts.values(), *([] if other is None else [other])]
+        other = merge([self._empty, *(part.copy() for part in rest)]) if has_other else None
         return Slices(column=self._column, by_value=by_value, other=other)
 
     def _named(self, number: int, column: Any) -> CodedTexts:
@@ -225,180 +238,106 @@ class RowsByValue:
         known = {value[number] if isinstance(value, tuple) else value for value in values}
         return coded.mapped(lambda text: text if text in known else _UNNAMED)
 
-    def _slice(self, value: Value) -> Any:
-        """Copy a slice; if all its rows have weight 0, there is none."""
-        return self._sliced[value] if value in self._sliced else self._sliced.options["accumulator"]
 
+class Apart:
+    """What a `Sliced` is, value by value, for what no table counts at once.
 
-class PartsByValue:
-    """An accumulator for each observed value of a column, and perhaps one for the rest.
-
-    Unlike `RowsByValue`, it can count anything: queries that span several batches, windows, and the
-    batches of an engine.
+    These are queries, which go on in other batches and may have rows of several values; panes and
+    slices, which are tables themselves; and on engines, where batches are large, states of cells,
+    which a table would copy with each of them, and whose rows travel uncounted.
 
     Parameters
     ----------
-    make : callable
-        Makes an empty accumulator.
-    column : str or tuple of str
-        The name of the column, or the names of several.
+    accumulator : accumulator
+        What counts the rows of each value. It must have counted nothing.
+    columns : tuple of str
+        The columns of a batch that hold the values, as codes.
     values : tuple, optional
-        The values with their own accumulators; the others share one. By default every value has its
-        own.
-    max_values : int, optional
-        The max number of values if they are not listed; by default there is no limit.
-
-    Raises
-    ------
-    InvalidInputError
-        If a value is listed twice.
+        The values with their own accumulators; the others share one. By default all.
+    update : callable
+        Counts a batch with an accumulator.
     """
 
     def __init__(
         self,
-        make: Callable[[], Any],
-        column: str | tuple[str, ...],
+        accumulator: Any,
+        columns: tuple[str, ...],
         values: tuple[Value, ...] | None = None,
-        max_values: int | None = None,
+        update: Callable[..., object] = update_with,
     ) -> None:
-        self._make = make
-        self._column = column
-        self._max_values = max_values
-        if values is not None and len(set(values)) < len(values):
-            raise InvalidInputError("must be distinct", argument="values")
-        self._codes = None if values is None else {value: code for code, value in enumerate(values)}
-        self._parts: dict[Value | type[_Other], Any] = {}
-        self._n_rows: Counter[Value | type[_Other]] = Counter()
+        self._empty, self._columns, self._update = accumulator, columns, update
+        self._named = None if values is None else {*values}
+        self._by_value: dict[Value, Any] = {}
 
-    def update(
-        self,
-        values: Sequence[Value],
-        rows_of: Callable[[Indices], Any],
-        update: Callable[[Any, Any], object],
-    ) -> None:
-        """Count each row with the accumulator of its value, all or nothing.
+    def update(self, batch: Mapping[str, Any], **options: Any) -> None:
+        """Count each row with the accumulator of its value, all or nothing."""
+        coded, named = _together([batch[name] for name in self._columns]), self._named
+        if named is not None:
+            coded = coded.mapped(lambda value: value if value in named else _Other)
+        arrays = {name: array for name, array in batch.items() if name not in self._columns}
+        order = order_in_groups(coded.codes, len(coded.texts))
+        ends = np.cumsum(np.bincount(coded.codes, minlength=len(coded.texts))).tolist()
+        changed = {}
+        for value, rows in zip(coded.texts, map(slice, [0, *ends], ends), strict=True):
+            if rows.start < rows.stop:
+                part = self._by_value.get(value)
+                changed[value] = self._empty.copy() if part is None else fork(part)
+                taken = {name: _taken(array, order[rows]) for name, array in arrays.items()}
+                self._update(changed[value], taken, **options)
+        self._by_value |= changed
 
-        Parameters
-        ----------
-        values : sequence
-            The value of each row.
-        rows_of : callable
-            Selects the rows at given positions.
-        update : callable
-            Counts rows with one accumulator.
-        """
-        changed, n_rows, empty = {}, {}, self._make()
-        for value, rows in self._groups(values):
-            part = self._parts.get(value)
-            changed[value] = empty.copy() if part is None else fork(part)
-            update(changed[value], rows_of(rows))
-            n_rows[value] = len(rows)
-        self._parts.update(changed)
-        self._n_rows.update(n_rows)
-
-    def merge(self, other: PartsByValue) -> None:
+    def merge(self, other: Apart) -> None:
         """Add the counts of another one, which must not be updated afterwards."""
-        self._check(other._parts)
-        for value, part in other._parts.items():
-            own = self._parts.get(value)
-            self._parts[value] = part if own is None else merge([own, part])
-        self._n_rows.update(other._n_rows)
-
-    @property
-    def is_open(self) -> bool:
-        """Whether every value has an accumulator of its own."""
-        return self._codes is None
-
-    chosen_by = "count"  # of rows
-
-    def measured(self) -> int:
-        """Estimate the bytes that the accumulators hold, in 0.1 ms each."""
-        return _bytes_of(self._parts.values())
-
-    def keep_most_frequent(self, number: int) -> None:
-        """Merge the accumulators of all values except the most frequent ones."""
-        ranked = _ranked(self._n_rows)
-        rest = [self._parts.pop(value) for value in ranked[number:]]
-        self._parts = {value: self._parts[value] for value in ranked[:number]}
-        if rest:
-            self._parts[_Other] = merge(rest)
+        for value, part in other._by_value.items():
+            own = self._by_value.get(value)
+            self._by_value[value] = part if own is None else merge([own, part])
 
     def total(self) -> Any:
-        """Merge the parts, which equals counting all rows at once."""
-        return merge([self._make(), *self._parts.values()])
+        """Merge the accumulators, which equals counting all rows at once."""
+        return merge([self._empty, *self._by_value.values()])
 
-    def slices(self) -> Slices:
-        """Return the accumulators of the values, also of named empty ones, and of the rest."""
-        named = {value: self._make() for value in self._codes or ()}
-        observed = {value: part for value, part in self._parts.items() if value is not _Other}
-        return Slices(column=self._column, by_value=named | observed, other=self._parts.get(_Other))
+    def view(self) -> Apart:
+        """Return this, which a `Sliced` has a table for."""
+        return self
 
-    def _groups(self, values: Sequence[Value]) -> list[tuple[Any, Indices]]:
-        """List the observed values, each with its positions in order."""
-        observed: Sequence[Value]
-        if isinstance(values, CodedTexts):
-            observed, codes = values.texts, values.codes
-        else:
-            numbers: dict[Value, int] = {}
-            listed = [numbers.setdefault(value, len(numbers)) for value in values]
-            observed, codes = [*numbers], np.array(listed, dtype=np.intp)
-        if self._codes is None:
-            names: list[Any] = list(observed)
-        else:
-            names, rest = [*self._codes, _Other], len(self._codes)
-            table = [self._codes.get(value, rest) for value in observed]
-            codes = np.array(table, dtype=np.intp)[codes]
-        array = codes.astype(np.uint16 if len(names) <= _SMALL else np.intp)
-        ends = np.cumsum(np.bincount(array, minlength=len(names))).tolist()
-        order = np.argsort(array, kind="stable")
-        spans = zip(names, pairwise([0, *ends]), strict=True)
-        groups = [(name, order[start:end]) for name, (start, end) in spans if start < end]
-        self._check([name for name, _ in groups])
-        return groups
+    @property
+    def parts(self) -> dict[Value, Any]:
+        """The accumulator of each value."""
+        return {value: part for value, part in self._by_value.items() if value is not _Other}
 
-    def _check(self, values: Iterable[Value]) -> None:
-        limit = self._max_values
-        if self._codes is None and limit and len(self._parts.keys() | values) > limit:
-            raise InvalidInputError(
-                f"must name a column of at most {limit} values, got more of {self._column!r}",
-                argument="by",
-            )
+    @property
+    def other(self) -> Any:
+        """The accumulator of all other values; None if they have no rows."""
+        return self._by_value.get(_Other)
+
+    @property
+    def nbytes(self) -> int:
+        """Estimate the memory of the states, in 0.1 ms each."""
+        return sum(bytes_held(part.copy()) for part in self._by_value.values())
 
 
 class _Other:
     """The key of rows with any other value."""
 
 
+def _together(columns: Sequence[CodedTexts]) -> CodedTexts:
+    """Join columns of values into one; the values of several are tuples."""
+    if len(columns) == 1:
+        return columns[0]
+    return CodedTexts(*combined([(column.codes, [*column.texts]) for column in columns]))
+
+
+def _taken(column: Any, rows: Indices) -> Any:
+    """Copy some rows of an array, or of a column of Arrow."""
+    return column.take(rows) if hasattr(column, "type") else column[rows]
+
+
 def rows_by_value(
-    plan: Plan, column: str | tuple[str, ...], values: tuple[Value, ...] | None = None
-) -> Plan:
-    """Change a plan for rows into one that counts each value of a column separately.
-
-    Parameters
-    ----------
-    plan : Plan
-        How one `update` counts the rows of a slice.
-    column : str or tuple of str
-        The column of the values, or several, whose values are tuples.
-    values : tuple, optional
-        The values with their own slices; by default all.
-    """
-    pairs = zip(_arguments(column), _names(column), strict=True)
-    return attrs.evolve(
-        plan,
-        make=partial(RowsByValue, plan.make, column, values),
-        columns=(*plan.columns, *(Argument(own, (name,), Texts()) for own, name in pairs)),
-        is_buffered=True,
-        is_bounded=False,
-    )
-
-
-def parts_by_value(
     plan: Plan,
     column: str | tuple[str, ...],
     values: tuple[Value, ...] | None = None,
-    field_type: FieldType | None = None,
-    max_values: int | None = None,
+    *,
+    is_apart: bool = False,
 ) -> Plan:
     """Change a plan into one that counts each value of a column separately.
 
@@ -410,49 +349,34 @@ def parts_by_value(
         The column of the values, or several, whose values are tuples.
     values : tuple, optional
         The values with their own slices; by default all.
-    field_type : FieldType, optional
-        How the values are read, by default as text.
-    max_values : int, optional
-        See `PartsByValue`.
+    is_apart : bool
+        Whether each slice has to be counted by the plan, and not in a table by one `update`.
     """
+    pairs = zip(_arguments(column), names_of(column), strict=True)
     return attrs.evolve(
         plan,
-        make=partial(PartsByValue, plan.make, column, values, max_values),
-        columns=(*plan.columns, _value_column(column, field_type)),
-        update=partial(_update, update=plan.update),
+        make=partial(RowsByValue, plan.make, column, values, plan.update if is_apart else None),
+        columns=(*plan.columns, *(Argument(own, (name,), Texts()) for own, name in pairs)),
+        update=update_with if is_apart else plan.update,
+        is_buffered=plan.is_buffered or not is_apart,
         is_bounded=False,
     )
 
 
-def _value_column(column: str | tuple[str, ...], field_type: FieldType | None = None) -> Argument:
-    return Argument(ARGUMENT, _names(column), field_type or Texts())
-
-
-def _names(column: str | tuple[str, ...]) -> tuple[str, ...]:
+def names_of(column: str | tuple[str, ...]) -> tuple[str, ...]:
+    """List the columns: one, or several."""
     return (column,) if isinstance(column, str) else column
 
 
 def _arguments(column: str | tuple[str, ...]) -> tuple[str, ...]:
     """Name the columns of values in a batch, which may also use the same column."""
-    return tuple(f"{ARGUMENT} {name}" for name in _names(column))
+    return tuple(f"{ARGUMENT} {name}" for name in names_of(column))
 
 
 def _values_of(batch: Mapping[str, Any]) -> Sequence[Value]:
     """List the values of the rows of a batch, tuples if there are several columns."""
     values = batch[ARGUMENT]
     return values if values.ndim == 1 else list(map(tuple, values.tolist()))
-
-
-def _update(
-    slices: PartsByValue, batch: Mapping[str, Any], *, update: Callable[[Any, Any], str]
-) -> str:
-    arrays = {name: array for name, array in batch.items() if name != ARGUMENT}
-    slices.update(
-        _values_of(batch),
-        lambda rows: {name: array[rows] for name, array in arrays.items()},
-        update,
-    )
-    return ""
 
 
 class ValueCounts:
@@ -513,21 +437,14 @@ class ValueCounts:
 
 def counting_plan(column: str | tuple[str, ...], max_bad: int | RowShare) -> Plan:
     """Plan to count how often each value of a column occurs."""
-    return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
+    values = Argument(ARGUMENT, names_of(column), Texts())
+    return Plan(ValueCounts, (values,), max_bad, update=_count_values)
 
 
-def _numbers_of(columns: Sequence[CodedTexts]) -> dict[Value, int]:
+def _numbers_of(column: CodedTexts) -> dict[Value, int]:
     """Count the rows of each value."""
-    if len(columns) > 1:
-        return Counter(zip(*(column.tolist() for column in columns), strict=True))
-    (column,) = columns
     numbers = np.bincount(column.codes, minlength=len(column.texts)).tolist()
     return {text: n for text, n in zip(column.texts, numbers, strict=True) if n}
-
-
-def _bytes_of(accumulators: Iterable[Any]) -> int:
-    """Estimate the bytes that accumulators hold, including the buffers they will allocate."""
-    return sum(bytes_held(part.copy()) + _BUFFERS for part in accumulators)
 
 
 def _ranked(counts: Mapping[Value, int]) -> list[Value]:

@@ -19,8 +19,10 @@ from pyarrow import parquet
 
 import streameval as se
 from streameval.cli import eval_run
+from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import rank_of
-from streameval.runs.slices import PartsByValue, RowsByValue, SizeLimit, ValueCounts
+from streameval.runs.counting import update_with
+from streameval.runs.slices import Apart, RowsByValue, SizeLimit, ValueCounts
 
 COUNTRIES = ["DE"] * 60 + ["FR"] * 30 + ["IT"] * 8 + ["ES"] * 2
 
@@ -524,24 +526,15 @@ def test_memory_of_rows_by_value_is_that_of_their_states_and_buffers():
     assert cells < rows.measured() < cells + 3 * 15_000
 
 
-def test_values_of_slices_must_be_distinct():
-    with pytest.raises(se.InvalidInputError, match="`values` must be distinct"):
-        PartsByValue(se.ConfusionAccumulator, "c", values=("1", "1"))
-
-
-def test_memory_of_slices_is_that_of_their_states_and_buffers():
-    slices = PartsByValue(lambda: se.PRCurveSketch(None), "v")
-    assert slices.measured() == 0
+def test_memory_of_rows_counted_apart_is_that_of_their_states_and_buffers():
+    rows = RowsByValue(lambda: se.PRCurveSketch(None), "v", update=update_with)
+    assert rows.measured() == 0
+    scores = np.arange(20_000) / 20_000
     for n in range(3):
-        values = np.full(20_000, n)
-        scores = np.arange(20_000) / 20_000
-
-        def rows_of(_, scores=scores):
-            return {"y_true": scores > 0.5, "y_score": scores}
-
-        slices.update(values, rows_of, lambda held, rows: held.update(rows))
+        values = np.full(20_000, f"v{n}", object)
+        rows.update({"y_true": scores > 0.5, "y_score": scores, "slice v": values})
     cells = 3 * 20_000 * 24  # a key, which is both ends, and two counts
-    assert cells < slices.measured() < cells + 3 * 15_000
+    assert cells < rows.measured() < cells + 3 * 15_000
 
 
 @each(
@@ -809,17 +802,15 @@ def test_by_several_columns_notes_that_the_choice_is_unsure(call, write, monkeyp
     assert "note: `at.country, device` has so many values that others may be" in done.err
 
 
-def test_parts_of_workers_are_merged_by_value():
-    whole, one, other = (PartsByValue(se.ConfusionAccumulator, "c") for _ in range(3))
+@each("values", [None, ("b",)])
+def test_accumulators_of_workers_are_merged_by_value(values):
+    whole, one, other = (Apart(se.ConfusionAccumulator(), ("v",), values) for _ in range(3))
 
-    def add(parts, values):
-        parts.update(values, lambda rows: [1] * len(rows), lambda part, y: part.update(y, y))
-
-    add(one, ["a", "b"])
-    add(other, ["b", "c", "b"])
-    add(whole, ["a", "b", "b", "c", "b"])
+    for apart, rows in ((one, "ab"), (other, "bcb"), (whole, "abbcb")):
+        labels = np.ones(len(rows), dtype=int)
+        apart.update({"y_true": labels, "y_pred": labels, "v": CodedTexts.of([*rows])})
     one.merge(other)
-    assert one.slices().by_value == whole.slices().by_value
+    assert (one.parts, one.other) == (whole.parts, whole.other)
 
 
 @each(

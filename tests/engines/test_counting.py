@@ -19,7 +19,7 @@ from offenders import each
 from pyarrow import parquet
 
 import streameval as se
-from streameval.engines._counting import SourceCounter
+from streameval.engines._counting import RunningCount, SourceCounter
 from streameval.engines._shipping import merged
 from streameval.engines._sources import Sources
 
@@ -253,6 +253,51 @@ def test_batch_that_is_refused_is_explained(batch, by, message):
     with pytest.raises(se.InvalidInputError) as caught:
         SourceCounter.of(se.PRCurveSketch, by=by).count(batch)
     assert str(caught.value).startswith(message)
+
+
+APART = {
+    "table": se.ConfusionAccumulator(2),
+    "clusters": se.Clustered(se.ConfusionAccumulator(2), by="user"),
+    "cells": se.Collection({"a": se.ConfusionAccumulator(2), "b": se.PRCurveSketch(16)}),
+    "slices": se.Sliced(se.ConfusionAccumulator(2), "user", max_values=3),
+    "panes": se.Windowed(se.ConfusionAccumulator(2), pane=10, time="user"),
+    "queries": se.RankingAccumulator(["map"]),
+}
+
+
+@pytest.mark.parametrize("made", APART.values(), ids=APART)
+def test_states_of_values_are_those_of_their_rows_alone(made):
+    columns = {"score": "rank_score", "y_pred": "y_true"}
+    names = SourceCounter.of(made.copy).columns
+    columns = {name: column for name, column in columns.items() if name in names}
+    counting = SourceCounter.of(made.copy, columns, by="country")
+    states = merged(*map(counting.count, parts()))
+    for value in ("DE", "FR", "IT"):
+        alone = SourceCounter.of(made.copy, columns)
+        rows = [part.filter(pa.compute.field("country") == value) for part in parts()]
+        assert states[value] == merged(*map(alone.count, rows))[None]
+
+
+@each("make", [se.ConfusionAccumulator, se.PRCurveSketch])
+def test_refused_batch_leaves_no_trace_in_any_value(make):
+    running = RunningCount(SourceCounter.of(make, by="slice"))
+    batch = {"y_true": [1, 0], "y_pred": [1, 0], "y_score": [0.5, 0.5], "slice": ["a", "b"]}
+    running.add_batch(batch)
+    with pytest.raises(se.InvalidInputError, match="`y_true` must hold"):
+        running.add_batch(batch | {"y_true": [1, 0.5], "slice": ["a", "c"]})
+    running.add_batch(batch | {"slice": ["d", "b"]})
+    assert {value: se.from_bytes(state).n for value, state in running.states().items()} == {
+        "a": 1,
+        "b": 2,
+        "d": 1,
+    }
+
+
+def test_values_whose_rows_weigh_nothing_are_there():
+    batch = {"y_true": [1, 0], "y_pred": [1, 1], "sample_weight": [2, 0], "slice": [True, False]}
+    counting = SourceCounter.of(se.ConfusionAccumulator, by="slice")
+    counted = counting.result(counting.count(batch))
+    assert {value: acc.n for value, acc in counted.items()} == {False: 0, True: 2}
 
 
 def test_column_of_too_many_values_is_refused(monkeypatch):
