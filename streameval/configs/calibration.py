@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, Self
+from functools import partial
+from typing import Annotated, Self
 
 import attrs
 
-from streameval.configs.options import OfScores, classes_of_scores, option, positive_integer
+from streameval.configs.options import OfScores, classes_of_scores, integer_from, option
 from streameval.errors import InvalidInputError
 from streameval.inputs.classes import (
     ClassSet,
@@ -21,12 +22,8 @@ _SUM_BYTES = 303  # {"exact_sum":""} and a comma around 2**63 ones in hex, in un
 _OTHER_BYTES = 2048
 
 
-def number_of_bins(value: Any, *, name: str = "bins") -> int:
-    """Accept a number of bins from 1 to 65,536."""
-    bins = positive_integer(value, name=name)
-    if bins > MAX_BINS:
-        raise InvalidInputError(f"must be at most {MAX_BINS}, got {bins}", argument=name)
-    return bins
+number_of_bins = partial(integer_from, 1, maximum=MAX_BINS)
+"""Accepts a number of bins from 1 to 65,536."""
 
 
 @attrs.frozen(kw_only=True)

@@ -294,8 +294,8 @@ def natural_number(value: Any, *, name: str) -> int:
     return integer_from(0, value, name=name)
 
 
-def integer_from(minimum: int, value: Any, *, name: str) -> int:
-    """Accept an integer of at least a minimum."""
+def integer_from(minimum: int, value: Any, *, name: str, maximum: int | None = None) -> int:
+    """Accept an integer of at least a minimum, and at most a maximum."""
     try:
         number = operator.index(value)
     except TypeError:
@@ -304,6 +304,8 @@ def integer_from(minimum: int, value: Any, *, name: str) -> int:
         raise InvalidInputError(
             f"must be an integer of at least {minimum}, got {value!r}", argument=name
         )
+    if maximum is not None and number > maximum:
+        raise InvalidInputError(f"must be at most {maximum}, got {number}", argument=name)
     return number
 
 

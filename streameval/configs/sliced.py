@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Annotated, Any
 
 import attrs
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.configs.collection import Name, canonical_name
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.configs.names import check_distinct
-from streameval.configs.options import Arrays, option, positive_integer
+from streameval.configs.options import Arrays, integer_from, option, positive_integer
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, Words, canonical_value, rank_of
 
@@ -50,14 +50,6 @@ def _read_columns(column: Any, *, name: str) -> tuple[str, ...]:
     return columns
 
 
-def _limit(value: Any, *, name: str) -> int:
-    """Accept a number of slices."""
-    limit = positive_integer(value, name=name)
-    if limit > MAX_SLICES:
-        raise InvalidInputError(f"must be at most {MAX_SLICES}, got {limit}", argument=name)
-    return limit
-
-
 @attrs.frozen(kw_only=True, slots=False)
 class SlicedConfig(OuterConfig):
     """The column of the values and the named values; equal ones can merge. Made by `of`."""
@@ -69,7 +61,7 @@ class SlicedConfig(OuterConfig):
     values: tuple[Value, ...] = option(
         "The values that always have a slice, even without rows, in this order.", default=()
     )
-    max_values: Annotated[int, _limit] = option(
+    max_values: Annotated[int, partial(integer_from, 1, maximum=MAX_SLICES)] = option(
         "How many values have a slice, the named ones included.", default=100
     )
 
