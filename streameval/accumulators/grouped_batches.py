@@ -10,7 +10,7 @@ import numpy as np
 from streameval.accumulators.grouped_rows import Key, rows_with_weight, weights_of
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import CountOverflowError, InvalidInputError, StreamevalError
 from streameval.exact.array_types import Array
 from streameval.inputs.arrays import (
     IDS,
@@ -119,12 +119,12 @@ class Batch:
         """Check the batch: count it with an accumulator of all rows, which may refuse it."""
         accumulator.update(dict(self.columns))
 
-    def refusal(self, error: InvalidInputError, *, takes_unlabelled: bool) -> InvalidInputError:
+    def refusal(self, error: StreamevalError, *, takes_unlabelled: bool) -> StreamevalError:
         """Return why the accumulator of a group would refuse all rows; else the given error."""
         try:
             if not takes_unlabelled or self.without_truth() is None:
                 self.count_in(self.inner.leaf.empty())
-        except InvalidInputError as own:
+        except (InvalidInputError, CountOverflowError) as own:
             return own
         return error
 

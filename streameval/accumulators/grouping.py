@@ -32,7 +32,7 @@ from streameval.accumulators.sealed import (
 from streameval.configs.inner import Inner, OuterConfig, key_columns
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError, require
+from streameval.errors import CountOverflowError, InvalidInputError, require
 from streameval.exact.array_types import Array
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_array, as_ids, check_vector
@@ -368,7 +368,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         given = Batch.of(batch, sample_weight, self._config.accumulator)
         try:
             return self._append(given)
-        except InvalidInputError as error:
+        except (InvalidInputError, CountOverflowError) as error:
             if error.argument in self._key_columns:
                 raise
             refusal = given.refusal(error, takes_unlabelled=self._takes_unlabelled)

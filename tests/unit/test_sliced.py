@@ -334,6 +334,18 @@ def test_a_total_that_does_not_fit_is_refused() -> None:
     assert a.to_bytes() == before
 
 
+def test_weights_of_a_wrong_shape_are_refused_as_such_however_large():
+    members = {"a": se.ConfusionAccumulator(2), "b": se.ConfusionAccumulator(2)}
+    columns = {"b": {"y_true": "other", "y_pred": "other", "sample_weight": "own"}}
+    pairs, triples, large = np.zeros((2, 2), int), np.zeros((2, 3), int), np.full((2, 2), 2.0**62)
+    rows = {"y_true": pairs, "y_pred": pairs, "other": triples, "country": ["DE", "FR"]}
+    sliced = se.Sliced(se.Collection(members, columns=columns), "country")
+    with pytest.raises(se.InvalidInputError, match=r"member 'b': `sample_weight` must have shape"):
+        sliced.update(rows | {"sample_weight": pairs, "own": large})
+    with pytest.raises(se.CountOverflowError, match="member 'a': `sample_weight`"):
+        sliced.update(rows | {"sample_weight": 2 * large, "own": triples})
+
+
 def test_a_flood_of_values_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grouping, "_MAX_CODES", 50)
     monkeypatch.setattr(grouping, "CAPACITY", 16)
