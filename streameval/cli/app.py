@@ -11,9 +11,9 @@ import io
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any, NoReturn, TextIO, cast
+from typing import Any, NoReturn, cast
 
 from streameval.cli.arguments import COMMANDS, Parser, argument_parser, with_former_names
 from streameval.cli.errors import (
@@ -26,7 +26,15 @@ from streameval.cli.errors import (
     exit_code,
 )
 from streameval.cli.options import Options, Reporting, error_text, taken
-from streameval.cli.terminal import ENDS, CommandOutput, Note, escaped, line_of, log_format_of, put
+from streameval.cli.terminal import (
+    ENDS,
+    CommandOutput,
+    Note,
+    line_of,
+    log_format_of,
+    print_out,
+    put,
+)
 from streameval.errors import StreamevalError
 
 
@@ -62,11 +70,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = CommandOutput("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
         return INTERRUPTED
-    texts = chain(outcome.before, [outcome.text])
-    trouble = _write(sys.stdout, map(escaped, texts))
-    notes = (*outcome.notes, *trouble)
-    _write(sys.stderr, (line_of(note, sys.stderr, log_format) for note in notes))
-    return BAD_DATA if trouble else outcome.code
+    notes, code = outcome.notes, outcome.code
+    try:
+        print_out(chain(outcome.before, [outcome.text]))
+    except StreamevalError as error:
+        notes, code = (*notes, Note("error", str(error))), exit_code(error)
+    put(sys.stderr, (line_of(note, sys.stderr, log_format) for note in notes))
+    return code
 
 
 def _parser(words: Sequence[str]) -> Parser:
@@ -126,14 +136,6 @@ def _command(name: str) -> Callable[..., CommandOutput]:
 
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 """The signals that ask a process to end; Windows has only one of them."""
-
-
-def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
-    """Write and flush. A closed pipe is not an error; a full disk is."""
-    error = put(stream, texts)
-    if error is None or isinstance(error, BrokenPipeError):
-        return []
-    return [Note("error", f"standard output: {str(error.strerror).lower()}.")]
 
 
 def run() -> None:

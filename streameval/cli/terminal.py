@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TextIO
 import attrs
 
 from streameval.cli.errors import OK
+from streameval.errors import refused
 from streameval.render.text import duration, json_line, printable, printable_lines, size
 
 if TYPE_CHECKING:
@@ -169,6 +171,20 @@ def put(stream: TextIO, texts: Iterable[str]) -> OSError | None:
         os.close(nowhere)
         return error
     return None
+
+
+def print_out(texts: Iterable[str]) -> bool:
+    """Print on standard output; return False if its reader has closed it, which is no error.
+
+    Raises
+    ------
+    BadDataError
+        If it cannot be written; `UnavailableError` if the disk is full.
+    """
+    error = put(sys.stdout, map(escaped, texts))
+    if error is not None and not isinstance(error, BrokenPipeError):
+        raise refused("standard output", error)
+    return error is None
 
 
 _INTERVAL = 0.1

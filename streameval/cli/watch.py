@@ -45,10 +45,10 @@ from streameval.cli.terminal import (
     CommandOutput,
     Drawn,
     Note,
-    escaped,
     is_live,
     line_of,
     log_format_of,
+    print_out,
     put,
     quieted,
 )
@@ -56,7 +56,6 @@ from streameval.cli.window_text import board, event_text, pane_line, window_entr
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.names import nearest
 from streameval.errors import (
-    BadDataError,
     IncompatibleStateError,
     StreamevalError,
     UnavailableError,
@@ -571,12 +570,12 @@ class _Screen(logging.Handler):
         if self._reporting.quiet or self._once:
             return True
         if not self._is_live:
-            return self._put("".join(pane_line(pane, self._reporting) for pane in step.closed))
+            return print_out(pane_line(pane, self._reporting) for pane in step.closed)
         lines = self._board(monitor).splitlines()[: shutil.get_terminal_size().lines - 1]
         with self._drawing:
             self._wipe()
             self._n_lines = len(lines)
-            return self._put(Drawn("".join(f"{line}\n" for line in lines)))
+            return print_out([Drawn("".join(f"{line}\n" for line in lines))])
 
     def last(self, monitor: Monitor) -> str:
         """Return the text to print at the end: with --once, the table."""
@@ -591,13 +590,6 @@ class _Screen(logging.Handler):
         if self._n_lines:
             put(sys.stdout, [f"\x1b[{self._n_lines}F\x1b[J"])
             self._n_lines = 0
-
-    @staticmethod
-    def _put(text: str) -> bool:
-        error = put(sys.stdout, [escaped(text)]) if text else None
-        if error is not None and not isinstance(error, BrokenPipeError):
-            raise BadDataError(f"standard output: {str(error.strerror).lower()}.")
-        return error is None
 
 
 class JsonLines:

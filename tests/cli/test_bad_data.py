@@ -274,8 +274,8 @@ def test_eval_says_that_the_disk_is_full(call, labels, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("streameval.cli.states.save", full)
-    found = error_of(call("eval", labels, "-o", "a.state"))
-    assert found == "a.state: the state is not saved, no space left on device."
+    found = error_of(call("eval", labels, "-o", "a.state"), code=5)
+    assert found == "a.state: the state is not saved: no space left on device."
 
 
 def test_eval_says_that_memory_is_short(call, labels, monkeypatch):

@@ -310,7 +310,7 @@ def test_folder_that_cannot_be_made_is_told(call, write, folder, monkeypatch):
 
     monkeypatch.setattr(Path, "mkdir", full)
     done = call("eval", write("log.jsonl", log()), "--by", "country", "-o", "by")
-    assert (done.code, done.err) == (3, "streameval: error: by: no space left on device.\n")
+    assert (done.code, done.err) == (5, "streameval: error: by: no space left on device.\n")
 
 
 @pytest.mark.parametrize("by", ["country", "country=FR,DE"])

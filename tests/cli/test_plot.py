@@ -341,8 +341,8 @@ def test_plot_says_that_the_disk_is_full(call, state, folder, monkeypatch):
 
     (folder / "a.png").write_text("old")
     monkeypatch.setattr("os.fsync", full)
-    found = error_of(call("plot", state, "-o", "a.png"), 3)
-    assert found == "a.png: the picture is not saved, no space left on device."
+    found = error_of(call("plot", state, "-o", "a.png"), 5)
+    assert found == "a.png: the picture is not saved: no space left on device."
     assert names_in(folder) == ["a.png", "a.state"]
     assert (folder / "a.png").read_text() == "old"
 

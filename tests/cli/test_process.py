@@ -120,7 +120,7 @@ def test_script_keeps_its_exit_code_when_nobody_reads_errors(closed):
 def test_script_says_that_the_disk_of_its_output_is_full(labels):
     with FULL.open("w") as full:
         done = run("eval", labels, stdout=full)
-    assert done.returncode == 3
+    assert done.returncode == 5
     assert done.stderr == "streameval: error: standard output: no space left on device.\n"
 
 

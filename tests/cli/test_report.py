@@ -187,8 +187,8 @@ def test_report_says_that_the_disk_is_full(call, states, folder, monkeypatch):
 
     (folder / "a.html").write_text("old")
     monkeypatch.setattr("os.fsync", full)
-    found = error_of(call("report", "a.state", "-o", "a.html"), 3)
-    assert found == "a.html: the report is not saved, no space left on device."
+    found = error_of(call("report", "a.state", "-o", "a.html"), 5)
+    assert found == "a.html: the report is not saved: no space left on device."
     assert names_in(folder) == ["a.html", *states]
     assert (folder / "a.html").read_text() == "old"
 

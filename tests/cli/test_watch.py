@@ -770,7 +770,7 @@ class Broken(io.StringIO):
 
 
 @pytest.mark.parametrize(
-    ("error", "code"), [(BrokenPipeError(), 0), (OSError(28, "No space left on device"), 3)]
+    ("error", "code"), [(BrokenPipeError(), 0), (OSError(28, "No space left on device"), 5)]
 )
 def test_output_that_cannot_be_written_ends_the_watch(
     watch, log, monkeypatch, error, code, tmp_path

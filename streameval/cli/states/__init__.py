@@ -15,7 +15,13 @@ from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import load, save
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
-from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
+from streameval.errors import (
+    BadDataError,
+    CorruptStateError,
+    InvalidInputError,
+    StreamevalError,
+    refused,
+)
 from streameval.io.recognition import log_type_of
 from streameval.io.streams import STANDARD_INPUT, size_of
 from streameval.results.result import Result
@@ -48,7 +54,7 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         exists, has_folder = target.exists(), target.parent.is_dir()
         is_loop = Path(os.path.realpath(path)).is_symlink()
     except OSError as error:
-        raise BadDataError(f"{path}: {_reason(error)}.") from None
+        raise refused(path, error) from None
     if not has_folder:
         raise BadDataError(f"{path}: there is no such folder.")
     if is_loop:
@@ -90,7 +96,7 @@ def check_folder(path: str) -> None:
         exists = target.exists() or target.is_symlink()  # it may be a broken link
         is_folder, has_parent = target.is_dir(), target.parent.is_dir()
     except OSError as error:
-        raise BadDataError(f"{path}: {_reason(error)}.") from None
+        raise refused(path, error) from None
     if exists and not is_folder:
         raise BadDataError(f"{path}: is not a folder, and each slice is a file of its own.")
     if not has_parent:
@@ -118,7 +124,7 @@ def save_folder(named: Mapping[str, Any], folder: str) -> list[str]:
     try:
         Path(folder).mkdir(exist_ok=True)
     except OSError as error:
-        raise BadDataError(f"{folder}: {_reason(error)}.") from None
+        raise refused(folder, error) from None
     for name, accumulator in named.items():
         save_state(accumulator, str(Path(folder, f"{name}.state")))
     others = sorted({path.stem for path in Path(folder).glob("*.state")} - named.keys())
@@ -140,7 +146,7 @@ def saving(path: str, what: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise BadDataError(f"{path}: the {what} is not saved, {_reason(error)}.") from None
+        raise refused(f"{path}: the {what} is not saved", error) from None
 
 
 def states_of(paths: Iterable[str]) -> list[str]:
@@ -180,7 +186,7 @@ def _slices_in(folder: str) -> list[str]:
             path for path in Path(folder).iterdir() if path.suffix == ".state" and path.is_file()
         )
     except OSError as error:
-        raise BadDataError(f"{folder}: {_reason(error)}.") from None
+        raise refused(folder, error) from None
     if not found:
         raise BadDataError(f"{folder}: holds no file that ends in .state.")
     return [str(path) for path in sorted(found, key=lambda path: path.stem != "all")]
@@ -221,7 +227,7 @@ def load_held(path: str) -> Any:
     try:
         return load(path)
     except OSError as error:
-        raise BadDataError(f"{path}: {_reason(error)}.") from None
+        raise refused(path, error) from None
     except CorruptStateError as error:
         from streameval.monitoring import checkpoint  # noqa: PLC0415 (it needs SQLite)
 
@@ -305,7 +311,3 @@ def _pair_name(column: str, value: str | None) -> str:
 
 def _escaped(match: re.Match[str]) -> str:
     return "".join(f"%{byte:02X}" for byte in match[0].encode())
-
-
-def _reason(error: OSError) -> str:
-    return str(error.strerror or error).lower()
