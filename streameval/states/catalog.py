@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from typing import Any, Self, final
+from typing import Self, final
 
 import attrs
 import numpy as np
@@ -18,14 +16,14 @@ from streameval.exact.fixed_point import FixedPoint, total_weight, weight_by_cel
 from streameval.exact.log import log
 from streameval.inputs.labels import union
 from streameval.states.column import Column
-from streameval.states.state import State, check_numbers, check_total
+from streameval.states.state import LimitedState, check_numbers, check_total
 
 _MAX_INFORMATION = 745  # -log of the smallest positive number is below
 
 
 @final
 @attrs.frozen
-class Exposures(State):
+class Exposures(LimitedState):
     """The exposures of every item that was recommended.
 
     Parameters
@@ -96,12 +94,6 @@ class Exposures(State):
             self.information + other.information,
             self.popularity + other.popularity,
         )
-
-    @classmethod
-    def sum_of(cls, states: Sequence[Any], config: CatalogConfig) -> Self:
-        """Add up one or more states, and keep the size of the catalog."""
-        joined: Self = functools.reduce(lambda a, b: (a + b).fitted(config), states)
-        return joined
 
     def fitted(self, config: CatalogConfig) -> Self:
         """Refuse more items than the catalog has."""

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Sequence
-from typing import Any, Self, final
+from typing import Self, final
 
 import attrs
 import numpy as np
@@ -19,12 +17,12 @@ from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.curve import ScoredRows, check_canonical, check_cells
 from streameval.states.stack import Stack
-from streameval.states.state import State, check_total
+from streameval.states.state import LimitedState, check_total
 
 
 @final
 @attrs.frozen
-class GroupTables(State):
+class GroupTables(LimitedState):
     """The cells of every group, group after group.
 
     Parameters
@@ -108,12 +106,6 @@ class GroupTables(State):
         level = max(int(self.level.values[0]), int(other.level.values[0]))
         cells = self.cells(mine).joined(other.cells(theirs), level)
         return self._of(self.n + other.n, level, groups, cells)
-
-    @classmethod
-    def sum_of(cls, states: Sequence[Any], config: GroupedConfig) -> Self:
-        """Add up one or more states, and keep the budget and the limit of groups."""
-        joined: Self = functools.reduce(lambda a, b: (a + b).fitted(config), states)
-        return joined
 
     def fitted(self, config: GroupedConfig) -> Self:
         """Raise the level to the lowest that fits the budget; too many groups raise."""

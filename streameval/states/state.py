@@ -89,6 +89,21 @@ class BudgetedState(State):
         return joined
 
 
+@attrs.frozen
+class LimitedState(State):
+    """A state of items or groups, whose number its configuration limits."""
+
+    @abstractmethod
+    def fitted(self, config: Any) -> Self:
+        """Keep the limits, or refuse more than they allow."""
+
+    @classmethod
+    def sum_of(cls, states: Sequence[Any], config: Any) -> Self:
+        """Add up one or more states, and keep the limits."""
+        joined: Self = functools.reduce(lambda a, b: (a + b).fitted(config), states)
+        return joined
+
+
 def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> int:
     """Check the shape and the range of one field, and return its largest integer part."""
     if numbers.shape != shape:
