@@ -175,6 +175,9 @@ def _per_class(
     def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
         return ratio_value(*read(counts, args, options))
 
+    def is_defined(counts: LabelCounts, *args: Any, **options: Any) -> bool:
+        return not math.isnan(value(counts, *args, **options | {"zero_division": math.nan}))
+
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
         return ratio_interval(*read(counts, args, options), z)
 
@@ -196,7 +199,7 @@ def _per_class(
         value=value,
         sampling=sampling,
         averages=AVERAGES,
-        is_defined=lambda counts: not math.isnan(value(counts, zero_division=math.nan)),
+        is_defined=is_defined,
         **row,
     )
 

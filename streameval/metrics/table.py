@@ -200,7 +200,7 @@ def _attribute(name: str) -> Callable[..., Any]:
     return value
 
 
-def always(source: Any) -> bool:  # noqa: ARG001 - of any source
+def always(source: Any, *args: Any, **options: Any) -> bool:  # noqa: ARG001 - of any source
     """Apply to every result."""
     return True
 
@@ -269,8 +269,9 @@ class Metric:
     listed : callable
         From the source of a result: whether the metric applies to it.
     is_defined : callable
-        From the source of a result: whether it has what the value is computed from. Without, the
-        value is nan, or `zero_division` for metrics that have this option; pages show a dash.
+        From the source of a result, and the arguments of `value`: whether it has what the value is
+        computed from. Without, the value is nan, or `zero_division` for metrics that have this
+        option; pages show a dash, and no alert is about it.
     limits : (low, high), optional
         The range of its values, which is the interval where rows do not say how far off it may be.
         Intervals for clusters choose their scale by it. None for those that have no such interval:
@@ -317,7 +318,7 @@ class Metric:
     averages: Mapping[str, str] = attrs.field(factory=dict)
     oracle: str = ""
     listed: Callable[[Any], bool] = always
-    is_defined: Callable[[Any], bool] = always
+    is_defined: Callable[..., bool] = always
     limits: Interval | None = UNLIMITED
     is_count: bool = False
     is_rare: bool = False

@@ -511,8 +511,8 @@ def _is_defined(result: Result, metric: MetricName) -> bool:
         return not result.statistic(metric).is_empty
     except UnknownMetricError:
         return False
-    except InvalidInputError:  # there is no evidence of it; nan is no value
-        return True
+    except InvalidInputError:  # there is no evidence of it
+        return result.asked(metric).is_defined
 
 
 def _n_texts(value: Any) -> int:

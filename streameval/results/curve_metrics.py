@@ -223,7 +223,7 @@ def _metric(
         "better": "higher",
         "limits": SHARE,
         "check_draws": _check_draws,
-        "is_defined": lambda curve: needs(curve._table),
+        "is_defined": lambda curve, *_: needs(curve._table),
         "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
         "oracle": "the definition, over all thresholds",
     }

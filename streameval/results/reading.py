@@ -603,6 +603,11 @@ class Asked:
         size: Number = getattr(self.result, self.result.SIZE)
         return size
 
+    @property
+    def is_defined(self) -> bool:
+        """Whether the result has what the value is computed from; else it may be a substitute."""
+        return self.row.is_defined(self.result._source, *self.args, **self.options)
+
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""
         return self.row.value(result._source, *self.args, **self.options)

@@ -1109,3 +1109,19 @@ def test_page_of_a_hundred_series_is_rendered_in_time() -> None:
         times.append(time.process_time() - began)
     assert text.count(b'class="spark"') == 100
     assert min(times) <= 0.05
+
+
+def test_a_rate_that_no_row_defines_is_undefined_whatever_its_average_and_weights() -> None:
+    one_class = se.ConfusionAccumulator("auto").update(["a", "a"], ["a", "a"]).compute()
+    weighted = se.ConfusionAccumulator().update([0, 0], [0, 0], sample_weight=[0.5, 2]).compute()
+    found = [
+        read_defined(result, parse_metric(name), 0.95).value
+        for result, name in (
+            (one_class, "specificity"),
+            (one_class, "recall"),
+            (weighted, "recall"),
+            (weighted, "specificity"),
+            (weighted, "recall[macro]"),
+        )
+    ]
+    assert str(found) == "[nan, 1.0, nan, 1.0, 1.0]"
