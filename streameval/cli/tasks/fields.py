@@ -558,13 +558,18 @@ def maker(
     **read
         The options that depend on the rows, or are read otherwise.
     """
+    made = partial(make or accumulator, **chosen_options(options, accumulator) | read)
+    made()
+    return made
+
+
+def chosen_options(options: Options, accumulator: type[Accumulator[Any, Any]]) -> dict[str, Any]:
+    """Return the options that the user set, and that the accumulator has."""
     names = inspect.signature(accumulator).parameters
     chosen = given(**{name: getattr(options, name, None) for name in names})
     if chosen.get("budget") == "none":
         chosen["budget"] = None
-    made = partial(make or accumulator, **chosen | read)
-    made()
-    return made
+    return chosen
 
 
 def weight_columns(options: Options, rows: Sequence[RawRow]) -> list[Argument]:

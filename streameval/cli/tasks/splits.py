@@ -11,7 +11,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, refuse
-from streameval.cli.tasks.fields import check_columns, check_no_query_counts, maker
+from streameval.cli.tasks.fields import check_columns, check_no_query_counts, chosen_options
 from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_time
@@ -72,7 +72,7 @@ def _made(inner: Any, options: Options) -> Any:
         values = () if by.values is None else by.canonical()
         limit = {} if by.values is None else {"max_values": max(len(values), 1)}
         inner = Sliced(inner, by.columns, values=values, **limit)
-    return maker(options, Windowed, accumulator=inner)()
+    return Windowed(inner, **chosen_options(options, Windowed))
 
 
 def _time_type(options: Options, first: Any) -> FieldType:
