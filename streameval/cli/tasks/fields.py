@@ -8,7 +8,6 @@ import math
 import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import chain, product
 from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -558,18 +557,12 @@ def maker(
     **read
         The options that depend on the rows, or are read otherwise.
     """
-    made = partial(make or accumulator, **chosen_options(options, accumulator) | read)
-    made()
-    return made
-
-
-def chosen_options(options: Options, accumulator: type[Accumulator[Any, Any]]) -> dict[str, Any]:
-    """Return the options that the user set, and that the accumulator has."""
     names = inspect.signature(accumulator).parameters
     chosen = given(**{name: getattr(options, name, None) for name in names})
     if chosen.get("budget") == "none":
         chosen["budget"] = None
-    return chosen
+    empty = (make or accumulator)(**chosen | read)
+    return empty.copy
 
 
 def weight_columns(options: Options, rows: Sequence[RawRow]) -> list[Argument]:

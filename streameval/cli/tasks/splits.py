@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -11,7 +11,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, refuse
-from streameval.cli.tasks.fields import check_columns, check_no_query_counts, chosen_options
+from streameval.cli.tasks.fields import check_columns, check_no_query_counts, maker
 from streameval.configs.collection import Member
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_time
@@ -48,7 +48,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     for name in added:
         if name in taken or added.count(name) > 1:
             raise UsageError(f"`{name}` cannot be both evaluated and the column of --time or --by.")
-    make = _made(inner, options).copy
+    make = _maker(inner, options)
     if options.task == "ranking":
         from streameval.cli.tasks.ranking import whole_queries  # noqa: PLC0415 (of that task)
 
@@ -63,7 +63,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     )
 
 
-def _made(inner: Any, options: Options) -> Any:
+def _maker(inner: Any, options: Options) -> Callable[[], Any]:
     from streameval.accumulators.sliced import Sliced  # noqa: PLC0415 (of panes)
     from streameval.accumulators.windowed import Windowed  # noqa: PLC0415 (of panes)
 
@@ -72,7 +72,7 @@ def _made(inner: Any, options: Options) -> Any:
         values = () if by.values is None else by.canonical()
         limit = {} if by.values is None else {"max_values": max(len(values), 1)}
         inner = Sliced(inner, by.columns, values=values, **limit)
-    return Windowed(inner, **chosen_options(options, Windowed))
+    return maker(options, Windowed, accumulator=inner)
 
 
 def _time_type(options: Options, first: Any) -> FieldType:
