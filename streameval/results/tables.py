@@ -242,7 +242,7 @@ class ItemAxis:
             ]
             for at in (range(len(self.names)) if order is None else order)
         }
-        has_weights = bool(columns) and columns[0][1].is_count
+        has_weights = columns[0][1].is_count
         weights = {name: row[0].value for name, row in rows.items()} if has_weights else None
         what, headings = next(iter(self.keys)), [heading for heading, _ in columns]
         return ByClass(headings, rows, what, title or f"By {what}", weights=weights, **look)
