@@ -113,7 +113,7 @@ class PairedConfig(Config):
             options["from_scores"] = True
         return ConfusionConfig(**options, top_k=1, include_unseen=False)
 
-    @property
+    @cached_property
     def needs_scores(self) -> bool:
         """Whether a measure reads scores, so that labels are not enough."""
         return any(name not in (*DECISIONS, *ERRORS, *VALUES) for name in self.measures)
@@ -123,7 +123,7 @@ class PairedConfig(Config):
         """Whether `n` counts each item of a row of more dimensions."""
         return self.labels.counts_items
 
-    @property
+    @cached_property
     def is_of_values(self) -> bool:
         """Whether the models have values, and rows have no truth."""
         return any(name in VALUES for name in self.measures)
@@ -133,7 +133,7 @@ class PairedConfig(Config):
         """The values of both models, where there is no truth."""
         return (("y_pred_a", "y_pred_b"), ("sample_weight",)) if self.is_of_values else None
 
-    @property
+    @cached_property
     def decisions(self) -> tuple[str, ...]:
         """The measures that are metrics of a confusion matrix."""
         return tuple(name for name in self.measures if name in DECISIONS)
