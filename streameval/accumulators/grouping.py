@@ -436,9 +436,9 @@ class Grouping(Accumulator[ConfigT, Any]):
         is_counted = self._number_queries(columns, batch, keys, held)
         rows = GroupedRows(columns, batch.size, held.codes)
         weights = weights_of(self._config.accumulator, columns, batch.size)
-        if TIMES in keys and is_counted is not None:
-            rows.columns[WEIGHTS] = np.where(is_counted, 1 if weights is None else weights, 0)
-        elif TIMES in keys and weights is not None:
+        if is_counted is not None:
+            weights = np.where(is_counted, 1 if weights is None else weights, 0)
+        if TIMES in keys and weights is not None:
             rows.columns[WEIGHTS] = weights
         return rows
 

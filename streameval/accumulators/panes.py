@@ -48,8 +48,10 @@ Slot = tuple[int, int, int]
 in the tier after the last.
 """
 
-_LIMIT = 2**63
-_BEFORE = -_LIMIT
+LIMIT = 2**63
+"""Times and the ends of panes are below it."""
+
+_BEFORE = -LIMIT
 
 
 @attrs.frozen(eq=False)
@@ -83,8 +85,7 @@ class Pane:
     @classmethod
     def of(cls, slot: Slot, rows: FixedPoint, **held: Any) -> Pane:
         """Make a pane; a sum whose fractions are all zero is stored as whole."""
-        is_canonical = rows.fraction is None or rows.fraction.any()
-        return cls(*slot, rows if is_canonical else FixedPoint(rows.whole), **held)
+        return cls(*slot, rows.canonical(), **held)
 
     @property
     def slot(self) -> Slot:
@@ -412,14 +413,14 @@ def _read_slots(
 ) -> list[Slot]:
     """Check that panes, tier and number of each, lie where their times and the newest put them."""
     shift, wrong = config.offset_size, "a pane that is not where its time puts it"
-    require(newest - shift > -_LIMIT, "newest")
+    require(newest - shift > -LIMIT, "newest")
     end = config.end_of(newest)
-    require(end < _LIMIT, "newest")
+    require(end < LIMIT, "newest")
     tiers = [(config.tiers[tier].width, tier, number) for tier, number in pairs]
     slots = [(n * width + shift, (n + 1) * width + shift, tier) for width, tier, n in tiers]
     finest = [own_end for _, own_end, tier in slots if not tier]
     require(bool(finest) and finest[-1] == end, "newest has no pane")
-    require(all(-_LIMIT < start < end for start, *_ in slots), wrong)
+    require(all(-LIMIT < start < end for start, *_ in slots), wrong)
     if has_before:
         require(config.edges(newest)[-1] > _BEFORE, "rows before panes that are kept")
         slots.append((_BEFORE, _BEFORE + 1, len(config.tiers)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -20,13 +19,13 @@ from streameval.accumulators.members import Members
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import ClusteredConfig, SlicedConfig, read_value
-from streameval.errors import CorruptStateError, IncompatibleStateError, require
+from streameval.errors import IncompatibleStateError, require
 from streameval.exact.array_types import Array, Ints, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.flat import Add, FlatStates
+from streameval.states.flat import Add, FlatStates, read_json
 from streameval.states.runs import mapped, observed_codes, paired_codes, run_indices
 from streameval.states.state import State
 
@@ -757,11 +756,7 @@ def _ranks(groups: Array, n_groups: int) -> Ints:
 
 
 def _read_text(text: str, config: SlicedConfig) -> Value:
-    try:
-        value = codec.from_json(json.loads(text))
-    except (ValueError, RecursionError):
-        raise CorruptStateError("state is corrupt: a value is not JSON.") from None
-    read = read_value(value, config.column, name="values")
+    read = read_value(read_json(text, "a value"), config.column, name="values")
     require(codec.canonical_json(read) == text, "a value is not in canonical form")
     return read
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bisect
 import itertools
-import operator
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -18,7 +17,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouped_batches import Batch
 from streameval.accumulators.grouped_rows import TIMES, WEIGHTS, GroupedRows, Key, count_flat
 from streameval.accumulators.grouping import Grouping, Held, with_inner
-from streameval.accumulators.panes import Pane, Panes, rows_of, slots_of, weight_of
+from streameval.accumulators.panes import LIMIT, Pane, Panes, rows_of, slots_of, weight_of
 from streameval.accumulators.sealed import Sealed, gathered
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.inner import Inner
@@ -31,9 +30,6 @@ from streameval.states.runs import quotients
 
 if TYPE_CHECKING:
     from streameval.results.windowed import WindowedResult
-
-_START = operator.attrgetter("start")
-_LIMIT = 2**63
 
 
 @final
@@ -380,7 +376,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _oldest_edge(self, state: Panes) -> int:
         """Return the time before which rows are counted together: below all windows if none are."""
-        return -4 * _LIMIT if state.before is None else self._config.edges(state.end - 1)[-1]
+        return -4 * LIMIT if state.before is None else self._config.edges(state.end - 1)[-1]
 
     def _window_ends(
         self, state: Panes, panes: Sequence[Pane], size: int, step: int
@@ -410,8 +406,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if len(times):
             low, high = int(times.argmin()), int(times.argmax())
             first, last = int(times[low]), int(times[high])
-            is_early = first - config.offset_size < config.tiers[-1].width - _LIMIT
-            if is_early or config.end_of(last) >= _LIMIT:
+            is_early = first - config.offset_size < config.tiers[-1].width - LIMIT
+            if is_early or config.end_of(last) >= LIMIT:
                 raise InvalidInputError(
                     "must lie so that the ends of its panes fit 64 bits, got "
                     f"{first if is_early else last}",
@@ -461,7 +457,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
 def _around(panes: Sequence[Pane], time: int) -> Pane | None:
     """Return the pane within which a time lies, if it is no edge."""
-    at = bisect.bisect_left(panes, time, key=_START) - 1
+    at = bisect.bisect_left(panes, time, key=lambda pane: pane.start) - 1
     return panes[at] if at >= 0 and time < panes[at].end else None
 
 

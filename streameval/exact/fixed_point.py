@@ -128,10 +128,12 @@ class FixedPoint:
 
     def select(self, kept: npt.NDArray[np.bool_ | np.intp]) -> FixedPoint:
         """Keep some items; if all of them are whole, `fraction` becomes None."""
-        chosen = self[kept]
-        if chosen.fraction is None or chosen.fraction.any():
-            return chosen
-        return FixedPoint(chosen.whole)
+        return self[kept].canonical()
+
+    def canonical(self) -> FixedPoint:
+        """Return the same numbers; if all of them are whole, `fraction` becomes None."""
+        has_fraction = self.fraction is not None and self.fraction.any()
+        return self if has_fraction or self.is_whole else FixedPoint(self.whole)
 
     def where(self, kept: Mask) -> FixedPoint:
         """Replace the other items by 0."""

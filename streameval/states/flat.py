@@ -217,11 +217,9 @@ class FlatStates:
 
     def weights(self, owners: Array, n_owners: int) -> list[FixedPoint]:
         """Add up the `n` of the states of each owner: one vector, as there is one thing counted."""
-        n = (
-            self._fields["n"].between(0, len(self), None).items
-            if len(self)
-            else FixedPoint.zeros(0)
-        )
+        if not len(self):
+            return [FixedPoint.zeros(n_owners)]
+        n = self._fields["n"].between(0, len(self), None).items
         return [n.scatter(owners, n_owners)]
 
     def numbers(self) -> dict[str, Array]:
@@ -415,11 +413,16 @@ def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int
     return field
 
 
-def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) -> Any:
+def read_json(text: str, name: str) -> Any:
+    """Read a value that is written as JSON."""
     try:
-        form = codec.from_json(json.loads(text))
+        return codec.from_json(json.loads(text))
     except (ValueError, RecursionError):
         raise CorruptStateError(f"state is corrupt: {name} is not JSON.") from None
+
+
+def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) -> Any:
+    form = read_json(text, name)
     require(_text(form) == text, f"{name} is not in canonical form")
     if type_name not in PARTS:
         require(type(form).__name__ == type_name, f"field {name}")

@@ -31,8 +31,7 @@ NO_WEIGHTS = FixedPoint.zeros(0)
 
 def canonical_weights(weights: FixedPoint) -> FixedPoint:
     """Drop weights that are all 1, and fractions that are all 0."""
-    if weights.fraction is not None and not weights.fraction.any():
-        weights = FixedPoint(weights.whole)
+    weights = weights.canonical()
     is_usual = weights.is_whole and bool((weights.whole == 1).all())
     return NO_WEIGHTS if is_usual else weights
 

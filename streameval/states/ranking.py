@@ -476,8 +476,7 @@ def _check_types(a: Column, b: Column) -> None:
 def _columns(sketches: Iterable[LeveledCells]) -> dict[str, Any]:
     """Return the fields of tables, without fractions that are all 0."""
     levels, sizes, cells = columns_of(sketches)
-    weight = FixedPoint(cells.pos.whole) if not np.any(cells.pos.fraction) else cells.pos
-    fields = levels, sizes, Column(cells.lo), Column(cells.hi), weight
+    fields = levels, sizes, Column(cells.lo), Column(cells.hi), cells.pos.canonical()
     return dict(zip(_SKETCH, fields, strict=True))
 
 

@@ -41,7 +41,6 @@ PARTS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "tex
 
 _WIDE = {"whole": "i8", "fraction": "i8", "int64": "i8", "uint64": "u8", "text": "O"}
 _LONG = 2**6  # items a state from which they are copied state by state
-_FIRST = np.zeros(1, dtype=np.intp)
 
 
 def form_of(value: Any) -> StackForm:
@@ -90,10 +89,7 @@ class Stack:
     @classmethod
     def of(cls, value: Any) -> Self:
         """Make a stack of the field of one state."""
-        forms = (form_of(value),)
-        if isinstance(value, (FixedPoint, Column)):
-            return cls.of_items(forms, _FIRST, getattr(value, "values", value))
-        return cls(forms, _FIRST)
+        return cls.of_each((value,))
 
     @classmethod
     def of_numbers(
