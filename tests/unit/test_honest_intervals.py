@@ -99,3 +99,12 @@ def test_gauc_of_weight_on_few_groups_has_students_interval() -> None:
     middle = (areas.mean() + z_squared / draws / 2) / (1 + z_squared / draws)
     low, high = acc.compute().confidence("gauc")
     assert (low + high) / 2 == pytest.approx(middle, rel=0.01)
+
+
+def test_intervals_of_zero_divisions_are_the_range_of_the_metric() -> None:
+    result = se.ConfusionAccumulator(3).update([0, 0], [0, 0]).compute()
+    assert result.confidence("precision", "micro", labels=[1]) == (0.0, 1.0)
+    alone = se.ConfusionAccumulator("auto").update(["a"], ["a"]).compute()
+    assert alone.confidence("mean_class_distance") == (0.0, math.inf)
+    pair = se.Paired(2, measures=["recall"]).update([0, 0], [0, 1], [0, 0]).compute()
+    assert pair.confidence("recall_difference") == (-1.0, 1.0)
