@@ -362,8 +362,8 @@ def _bad_rows(bad: BadRows) -> list[Note]:
     more = bad.n - len(notes)
     notes += [Note("warning", f"{more:,} more bad rows.")] if more else []
     chosen = {f"values that {option} reads": n for option, n in bad.readable.items()}
-    if bad.n_outside:
-        chosen["values out of range"] = bad.n_outside
+    others = {"numbers of another notation": bad.n_opposed, "values out of range": bad.n_outside}
+    chosen |= {what: n for what, n in others.items() if n}
     for what, n in chosen.items():
         text = (
             f"{n:,} of the bad rows hold {what}; without them, the rows counted are no random "

@@ -61,6 +61,8 @@ _READ_BY = {
 """What reads cells that show how they are written, the first that fits."""
 OPTION = re.compile(r"\((--[^)]*) reads ")
 """Finds the option that `advice` names."""
+OPPOSED = " (others have another notation)"
+"""What stands for advice where no option reads all cells of a column."""
 _BETWEEN_OPTIONS = re.compile(r"(?<! or) (?=--)")
 
 
@@ -281,15 +283,17 @@ class _Contradicted(OddCell):
     @property
     def hint(self) -> str:
         """Say why no option is named."""
-        return " (others have another notation)"
+        return OPPOSED
 
 
 def odd_cells(values: list[Any], cells: Sequence[str]) -> list[Any]:
     """Mark the texts among the values of the cells of a column."""
     odd: dict[str, OddCell] = {one: OddCell(one) for one in values if type(one) is str}
     notations = {one: own for one in odd if (own := _own_notation(one))}
-    has_thousands = any(has_some for _, has_some in notations.values())
-    if has_thousands and two_notations(dict(enumerate(cells))):
+    decimals = {notation.decimal for notation, _ in notations.values()}
+    if any(has_some for _, has_some in notations.values()) and (
+        len(decimals) > 1 or ("," in decimals and any(map(_needs_point, cells)))
+    ):
         odd |= {one: _Contradicted(one) for one in notations}
     return [odd[one] if type(one) is str else one for one in values]
 
@@ -302,14 +306,17 @@ def hint_of(value: Any) -> str:
 def two_notations(cells: Mapping[int, Any]) -> tuple[int, int] | None:
     """Find two rows of a column in which marks of thousands and of decimals contradict each other.
 
-    >>> two_notations({2: "0.125", 3: "7", 4: "1.234,5"}), two_notations({2: "0.5", 3: "0,5"})
+    >>> two_notations({2: "0.5", 3: "0,5", 4: "1.234,5"}), two_notations({2: "0.5", 3: "0,5"})
     ((2, 4), None)
     """
     texts = ((row, _own_notation(cell)) for row, cell in cells.items() if isinstance(cell, str))
     found = {row: own for row, own in texts if own is not None}
-    rows = {notation: row for row, (notation, _) in reversed(found.items())}
-    has_thousands = any(has_some for _, has_some in found.values())
-    return (min(rows.values()), max(rows.values())) if has_thousands and len(rows) > 1 else None
+    for notation in _OPPOSED:
+        grouped = next((row for row, own in found.items() if own == (notation, True)), None)
+        other = next((row for row, (own, _) in found.items() if own != notation), None)
+        if grouped is not None and other is not None:
+            return min(grouped, other), max(grouped, other)
+    return None
 
 
 def _own_notation(cell: str) -> tuple[Notation, bool] | None:
@@ -321,6 +328,11 @@ def _own_notation(cell: str) -> tuple[Notation, bool] | None:
         if (match := notation._number.fullmatch(text))
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _needs_point(cell: str) -> bool:
+    own = _own_notation(cell) if "." in cell else None
+    return own is not None and own[0].decimal == "."
 
 
 def remedies(columns: Mapping[str, Iterable[Any]], gaps: Container[str], decimal: str) -> list[str]:

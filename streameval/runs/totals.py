@@ -13,7 +13,7 @@ from streameval.errors import (
     Named,
 )
 from streameval.io.errors import BadRow, RepeatedQueryError, shown
-from streameval.io.notation import OPTION
+from streameval.io.notation import OPPOSED, OPTION
 from streameval.runs.counting import BlockCounts, Plan, RowShare
 
 _SHOWN = 5
@@ -106,6 +106,7 @@ class BadRows:
         self.first: list[BadRow] = []
         self.n = 0
         self.readable: Counter[str] = Counter()  # those that an option would read, by its name
+        self.n_opposed = 0  # those whose numbers have another notation than those of other rows
         self.n_outside = 0  # those with a value outside the range of its argument
 
     def add(self, rows: Iterable[BadRow]) -> None:
@@ -120,6 +121,7 @@ class BadRows:
             self.n += 1
             if option := OPTION.search(row.reason):
                 self.readable[option[1]] += 1
+            self.n_opposed += OPPOSED in row.reason
             self.n_outside += "` must lie in " in row.reason
             if isinstance(self._limit, int) and self.n > self._limit:
                 limit = (

@@ -163,14 +163,14 @@ def test_texts_of_json_are_read_by_the_options_that_the_refusal_names(call, fold
         assert found == call("eval", "a.csv", *given, *options).json["metrics"]
 
 
-MIXED = ["0.125", "7", "1.234,5"]
+MIXED = ["0.125", "7", "0,5", "1.234,5"]
 
 
 @pytest.mark.parametrize(
     ("name", "rows", "lines"),
     [
-        ("a.csv", ["y_true;y_pred", *(f"1;{cell}" for cell in MIXED)], (2, 4)),
-        ("a.jsonl", [json.dumps({"y_true": 1, "y_pred": cell}) for cell in MIXED], (1, 3)),
+        ("a.csv", ["y_true;y_pred", *(f"1;{cell}" for cell in MIXED)], (2, 5)),
+        ("a.jsonl", [json.dumps({"y_true": 1, "y_pred": cell}) for cell in MIXED], (1, 4)),
     ],
 )
 def test_a_column_of_two_notations_is_told_with_a_row_of_each(name, rows, lines, call, folder):
@@ -188,4 +188,5 @@ def test_bad_rows_of_another_notation_name_no_option(call, folder):
     (folder / "a.csv").write_text("y_true;y_pred\n1;0.125\n2;1.234,5\n")
     found = call("eval", "a.csv", "--task", "regression", "--max-bad", "1")
     assert "must be a number (others have another notation), got '1.234,5'" in found.err
+    assert "1 of the bad rows hold numbers of another notation; without them, the" in found.err
     assert "--thousands" not in found.err
