@@ -72,6 +72,7 @@ def test_reports_and_explanations_of_every_result_are_made_of_its_findings() -> 
             not isinstance(one, Result) or one is not result or bool(said) for _, one in parts
         )
         assert result.report() == str(result), name
+        assert result.text(0.9) == result.report(level=0.9), name
         assert "95% interval" not in result.report(level=0), name
         limits = list(result.findings(limits_only=True))
         assert [line for line in limits if line.startswith("Every number is")] == [], name
@@ -248,6 +249,12 @@ def test_a_class_is_read_as_the_counts_of_it_and_the_rest() -> None:
     assert result.read("precision[1]", level=0.9) == result[1].read("precision", level=0.9)
     assert result.read("precision[1]").sampling is not None  # this label has whole weights
     assert result.value("recall[1]") == result[1].recall
+
+
+def test_the_best_score_of_observed_labels_has_the_interval_of_accuracy() -> None:
+    result = se.ConfusionAccumulator("auto").update(["a", "b", "a"], ["a", "b", "b"]).compute()
+    assert result.confidence("top_k_accuracy") == result.confidence("accuracy")
+    assert result.confidence("accuracy")[0] > 0.2
 
 
 def test_the_best_k_of_a_class_have_the_evidence_of_their_draws() -> None:

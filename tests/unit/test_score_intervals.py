@@ -11,6 +11,7 @@ from offenders import each
 from scipy.special import expit
 
 import streameval as se
+from streameval.metrics.intervals import UNDEFINED, wilson
 
 MEASURES = ("recall", "roc_auc", "log_loss", "brier")
 POPULATIONS = {  # share of positives, size of a sample, distance of the classes
@@ -106,3 +107,8 @@ def test_interval_covers_each_population_about_as_often_as_it_says(population: s
     found = coverage(population, 600)
     # a deviation of 0.009; the interval of average precision is an approximation
     assert all(0.90 <= share <= 0.999 for share in found.values()), found
+
+
+@pytest.mark.parametrize(("value", "draws"), [(0.5, 0.0), (0.5, math.nan), (math.nan, 5.0)])
+def test_a_proportion_without_draws_has_no_interval(value: float, draws: float) -> None:
+    assert wilson(value, draws, 1.96) is UNDEFINED
