@@ -240,8 +240,10 @@ def _count_member(
             return FlatStates.of_stacks(member.options, stacks, state_type)
     if n_groups > 1:
         order = order_in_groups(groups, n_groups)
-        arrays = {array: column[order] for array, column in arrays.items()}
-        rows = None if rows is None else rows.taken(order)
+        if rows is None:
+            arrays = {array: column[order] for array, column in arrays.items()}
+        else:
+            rows = rows.taken(order)
     states = []
     ends = np.cumsum(np.bincount(groups, minlength=n_groups)).tolist()
     for part in map(slice, [0, *ends], ends):

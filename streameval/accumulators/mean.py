@@ -151,11 +151,11 @@ class MeanAccumulator(
             return weighted.count_by(self._count_arrays)
         sample_weight = arrays.pop("sample_weight", None)
         nan = self._config.nan
+        weights = read_weights(sample_weight, rows=len(next(iter(arrays.values()))))
         arrays = {name: as_values(array, name=name, nan=nan) for name, array in arrays.items()}
-        if not have_rows(arrays, sample_weight):
+        if not have_rows(arrays, weights):
             return self
         values = list(arrays.values())
-        weights = read_weights(sample_weight, rows=len(values[0]))
         table = values[0][:, np.newaxis] if len(values) == 1 else np.stack(values).T
         held, rows = self._held, Rows((table,), weights)
         if nan == "skip":

@@ -286,9 +286,7 @@ class Paired(
                     "takes the values of two models, and no truth; got 3 arrays", argument="update"
                 )
             arrays = arrays[:2]
-        return self._take_batch(
-            *arrays, optional=(sample_weight,), may_weigh_entries=self._config.multilabel
-        )
+        return self._take_batch(*arrays, optional=(sample_weight,), may_weigh_entries=False)
 
     def compute(self) -> PairedResult:
         """Compute the accuracies and tests.
@@ -319,6 +317,8 @@ class Paired(
             _, b, _ = self._read("y_pred_b", self._flat, truth, b, weights)
             if items is not truth:
                 return self.update(items, a, b, sample_weight=weights_a)
+        elif has_items:
+            weights = read_weights(weights, rows=len(truth))  # an entry has none of its own
         of_a = self._read("y_pred_a", self._decided, truth, a, weights)
         of_b = self._read("y_pred_b", self._decided, truth, b, weights)
         return self._append(self._measured(of_a, of_b))

@@ -18,6 +18,7 @@ import numpy as np
 from streameval.accumulators.base import fork
 from streameval.accumulators.parts import merge
 from streameval.accumulators.sliced import Sliced
+from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Indices
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import combined, rank_of
@@ -282,8 +283,14 @@ class Apart:
             if rows.start < rows.stop:
                 part = self._by_value.get(value)
                 changed[value] = self._empty.copy() if part is None else fork(part)
-                taken = {name: _taken(array, order[rows]) for name, array in arrays.items()}
-                self._update(changed[value], taken, **options)
+                index = order[rows]
+                taken = {name: _taken(array, index) for name, array in arrays.items()}
+                try:
+                    self._update(changed[value], taken, **options)
+                except InvalidInputError as error:
+                    if error.position is None:
+                        raise
+                    raise error.moved(index.tolist()) from None
         self._by_value |= changed
 
     def merge(self, other: Apart) -> None:

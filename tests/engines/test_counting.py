@@ -177,6 +177,15 @@ def test_batches_of_any_kind_are_split():
         assert {value: acc.compute().accuracy for value, acc in counted.items()} == {"a": 1, "b": 1}
 
 
+@each("make", [se.ConfusionAccumulator(2).copy, se.PRCurveSketch])
+def test_refused_row_is_that_of_the_batch_whatever_its_value(make):
+    scores = {"y_pred": [1, 0, 1, -1], "y_score": [0.5, 0.5, 0.5, 1.5]}
+    batch = {"y_true": [1, 0, 1, 0], **scores, "slice": ["a", "b", "a", "b"]}
+    with pytest.raises(se.InvalidInputError) as caught:
+        SourceCounter.of(make, by="slice").count(batch)
+    assert caught.value.position == 3
+
+
 def test_empty_table_has_no_slices():
     counting = SourceCounter.of(se.PRCurveSketch, by="country")
     assert counting.count(TABLE.slice(0, 0)) == {}

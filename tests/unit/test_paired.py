@@ -104,6 +104,16 @@ def test_refused_batch_names_the_array_of_the_model(
     assert accumulator == se.Paired(**options)
 
 
+@each("options", [{}, {"ignore_label": -1}])
+@each("weights", [[[1, 2], [1, 1]], [[1, 0], [0, 0]]])
+def test_labels_of_a_row_have_one_weight(options: dict[str, Any], weights: Any) -> None:
+    accumulator = se.Paired(classes=2, multilabel=True, **options)
+    labels = [[0, 1], [1, 1]]
+    with pytest.raises(se.InvalidInputError, match=re.escape("must have shape (n,), got (2, 2)")):
+        accumulator.update(labels, labels, labels, sample_weight=weights)
+    assert accumulator.n == 0
+
+
 def test_error_of_a_model_keeps_its_position_and_argument() -> None:
     with pytest.raises(se.InvalidInputError) as caught:
         se.Paired().update([0, 1], [0, 1], [0, 7])

@@ -136,6 +136,12 @@ def test_scalar_beside_weights_is_refused_by_its_name() -> None:
         se.PRCurveSketch().update([0, 1], 0.5, sample_weight=[1, 0])
 
 
+def test_weights_of_rows_of_a_block_of_values_are_refused_before_its_values() -> None:
+    values = [[1, 2], [3, 4], [5, float("nan")]]
+    with pytest.raises(se.InvalidInputError, match="`sample_weight` must have 4 rows, got 2"):
+        se.MeanAccumulator().update(values, sample_weight=[1, 0, 1])
+
+
 def test_shape_in_an_error_is_said_to_be_that_of_the_rows_with_weight() -> None:
     with pytest.raises(se.InvalidInputError) as refusal:
         se.PRCurveSketch().update([0, 1, 1], np.zeros((3, 4)), sample_weight=[1, 0, 1])
