@@ -146,7 +146,7 @@ class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression]
         "common_heading": "Regression of several outputs",
         "title": "Averages",
         "by_class": lambda one, _: one._outputs(0.0).block(),
-        "form": True,
+        "form": lambda one, _: one._metric_names(),
         "classes": lambda one, _: tuple(one),
     }
 

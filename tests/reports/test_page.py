@@ -354,6 +354,7 @@ def test_links_of_equal_headings_name_the_states() -> None:
         (se.PRCurveSketch(classes=2), se.PRCurveSketch(classes=5)),
         (se.CalibrationAccumulator(), se.CalibrationAccumulator(classes=2)),
         (se.CalibrationAccumulator(), se.RegressionAccumulator()),
+        (se.RegressionAccumulator(outputs=2), se.RegressionAccumulator(["mape"], outputs=2)),
     ],
 )
 def test_states_of_different_tasks_have_sections_of_their_own(one: Any, other: Any) -> None:
