@@ -25,7 +25,7 @@ from streameval.cli.options import (
     declared,
     tasks_text,
 )
-from streameval.cli.terminal import put
+from streameval.cli.terminal import print_out
 from streameval.configs.names import closest, nearest, our_name
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and with many processes."
@@ -163,7 +163,7 @@ class _Version(argparse.Action):
     """Print the version. It is looked up only here: the lookup takes as long as all the rest."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        sys.stdout.write(f"streameval {streameval.__version__}\n")
+        print_out([f"streameval {streameval.__version__}\n"])
         parser.exit()
 
 
@@ -357,7 +357,7 @@ class _AllHelp(argparse.Action):
     """Print the help with all options."""
 
     def __call__(self, parser: argparse.ArgumentParser, *_: object) -> NoReturn:
-        sys.stdout.write(cast("Parser", parser).format_all_help())
+        print_out([cast("Parser", parser).format_all_help()])
         parser.exit()
 
 
@@ -410,9 +410,9 @@ class Parser(argparse.ArgumentParser):
             if not action.help and action.dest in self.options.keys() - rare:
                 action.help = self.options[action.dest].told(action.dest)
 
-    def _print_message(self, message: str, file: Any = None) -> None:
-        """Print help and errors, quietly where nobody reads them, as newer Pythons do."""
-        put(file or sys.stderr, [message])
+    def _print_message(self, message: str, file: Any = None) -> None:  # noqa: ARG002 - for help
+        """Print help, quietly where nobody reads it, as newer Pythons do."""
+        print_out([message])
 
     def parse_known_args(  # type: ignore[override] # of the overloads, the one that runs
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None

@@ -181,7 +181,7 @@ def print_out(texts: Iterable[str]) -> bool:
     BadDataError
         If it cannot be written; `UnavailableError` if the disk is full.
     """
-    error = put(sys.stdout, map(escaped, texts))
+    error = put(sys.stdout, filter(None, map(escaped, texts)))
     if error is not None and not isinstance(error, BrokenPipeError):
         raise refused("standard output", error)
     return error is None

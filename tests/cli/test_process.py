@@ -117,11 +117,24 @@ def test_script_keeps_its_exit_code_when_nobody_reads_errors(closed):
 
 @pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs a disk that is always full")
-def test_script_says_that_the_disk_of_its_output_is_full(labels):
+@pytest.mark.parametrize(
+    "words", [("eval", "{}"), ("--version",), ("eval", "--help"), ("eval", "--help-all")]
+)
+def test_script_says_that_the_disk_of_its_output_is_full(words, labels):
     with FULL.open("w") as full:
-        done = run("eval", labels, stdout=full)
+        done = run(*(word.format(labels) for word in words), stdout=full)
     assert done.returncode == 5
     assert done.stderr == "streameval: error: standard output: no space left on device.\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not FULL.exists(), reason="needs a disk that is always full")
+def test_a_full_disk_does_not_matter_where_nothing_is_printed():
+    with FULL.open("w") as full:
+        done = run("eval", "--nothing", stdout=full)
+    assert done.returncode == 2
+    assert done.stderr.startswith("streameval: error: no option --nothing")
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.slow
