@@ -34,7 +34,7 @@ from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError, shown
 from streameval.io.formats import FORMATS, format_of, read_blocks
-from streameval.io.notation import Dialect, number_or_text, remedies, two_notations
+from streameval.io.notation import Dialect, as_written, number_or_text, remedies, two_notations
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, reading, size_of
 from streameval.results.reading import owners_of
@@ -238,7 +238,7 @@ def _of_two_notations(text: str, options: Options) -> str:
         if f"`{name}` must be" in text
     ]
     for block in _first_blocks(text, options)[:1]:
-        for name, cells in block.cells(names).items():
+        for name, cells in as_written(block).cells(names).items():
             if rows := two_notations(cells):
                 one, other = (f"{block.unit} {row} has {shown(cells[row])}" for row in rows)
                 return f" `{name}` mixes two notations: {one}, and {other}; no option reads both."

@@ -28,10 +28,14 @@ from streameval.io.lines import (
 )
 from streameval.io.notation import (
     UTF8,
+    ContradictedCell,
     Dialect,
     Notation,
+    OddCell,
+    as_written,
     has_decimal_comma,
     may_have_thousands,
+    two_notations,
     value_of_cell,
     without_currency,
     without_spaces,
@@ -233,7 +237,20 @@ class CsvBlock(Piece):
             for position, add in adders:
                 add(row[position])
         values = {field: field[1].from_text(c) for field, c in zip(fields, cells, strict=True)}
+        if not self.layout.notation.is_usual:
+            values = {field: self._reconsidered(field[0], own) for field, own in values.items()}
         return assemble(columns, values, row_ids, faults, where)
+
+    def _reconsidered(self, name: str, values: list[Any]) -> list[Any]:
+        """Keep marks of contradiction only where cells contradict each other as they are written.
+
+        What was read with a decimal comma has a point.
+        """
+        if ContradictedCell not in set(map(type, values)):
+            return values
+        if two_notations(as_written(self).cells([name])[name]):
+            return values
+        return [OddCell(one) if type(one) is ContradictedCell else one for one in values]
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Yield the cells of every good row, and the fault of every line of a bad one."""

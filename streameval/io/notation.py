@@ -275,7 +275,7 @@ class OddCell(str):
         return advice(self)
 
 
-class _Contradicted(OddCell):
+class ContradictedCell(OddCell):
     """A cell of a column in which a mark separates thousands here and decimals there."""
 
     __slots__ = ()
@@ -294,13 +294,20 @@ def odd_cells(values: list[Any], cells: Sequence[str]) -> list[Any]:
     if any(has_some for _, has_some in notations.values()) and (
         len(decimals) > 1 or ("," in decimals and any(map(_needs_point, cells)))
     ):
-        odd |= {one: _Contradicted(one) for one in notations}
+        odd |= {one: ContradictedCell(one) for one in notations}
     return [odd[one] if type(one) is str else one for one in values]
 
 
 def hint_of(value: Any) -> str:
     """Name the option that reads a value of a table of text; empty if none does."""
     return value.hint if isinstance(value, OddCell) else ""
+
+
+def as_written(block: Any) -> Any:
+    """Return the rows of a block of text with numbers as they are written."""
+    layout = block.layout
+    notation = attrs.evolve(layout.notation, decimal=".", thousands="", percent=False)
+    return attrs.evolve(block, layout=attrs.evolve(layout, notation=notation))
 
 
 def two_notations(cells: Mapping[int, Any]) -> tuple[int, int] | None:

@@ -190,3 +190,42 @@ def test_bad_rows_of_another_notation_name_no_option(call, folder):
     assert "must be a number (others have another notation), got '1.234,5'" in found.err
     assert "1 of the bad rows hold numbers of another notation; without them, the" in found.err
     assert "--thousands" not in found.err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "options"),
+    [
+        ("a.csv", "day;value\n1;7.761,18\n2;12,5\n3;0,125\n", ()),
+        ("a.csv", 'value\n"7.761,18"\n"12,5"\n', ("--decimal", ",")),
+        ("a.jsonl", '{"value": "7.761,18"}\n{"value": "12,5"}\n', ("--decimal", ",")),
+    ],
+)
+def test_numbers_read_with_a_decimal_comma_contradict_no_thousands(
+    name, text, options, call, folder
+):
+    (folder / name).write_text(text)
+    given = ("eval", name, "--task", "values", *options)
+    assert "--thousands ." in call(*given).err
+    assert call(*given, "--thousands", ".", "--json").json["metrics"]["max"] == 7761.18
+
+
+@pytest.mark.parametrize("thousands", ["", ",", "."])
+def test_two_notations_are_named_as_they_are_written(thousands, call, folder):
+    (folder / "a.csv").write_text("day;value\n1;0,125\n2;1,234.5\n3;12,5\n")
+    given = (
+        "eval",
+        "a.csv",
+        "--task",
+        "values",
+        *(["--thousands", thousands] if thousands else []),
+    )
+    said = "`value` mixes two notations: line 2 has '0,125', and line 3 has '1,234.5'; no option"
+    assert said in call(*given).err
+
+
+def test_a_point_contradicts_thousands_beside_a_decimal_comma(call, folder):
+    (folder / "a.csv").write_text("day;value\n1;7.761,18\n2;0.125\n3;12,5\n")
+    found = call("eval", "a.csv", "--task", "values", "--decimal", ",")
+    assert (
+        "(others have another notation), got '7.761,18'. `value` mixes two notations" in found.err
+    )
