@@ -157,9 +157,7 @@ class PairedConfig(Config):
         """Check that the measures fit the other options."""
         if self.budget != USUAL_BUDGET and not self.has_curve:
             raise InvalidInputError(
-                'is for measures with "roc_auc", got ',
-                Named("measures", repr(self.measures)),
-                argument="budget",
+                "is for ", Named("measures"), ' with "roc_auc"', argument="budget"
             )
         if self.nan == "skip" and not self.is_of_values:
             raise InvalidInputError(

@@ -646,7 +646,7 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
             {"classes": 65, "measures": ["recall"]},
             '`measures` "recall" takes at most 64 classes, got 65.',
         ),
-        ({"budget": 9}, '`budget` is for measures with "roc_auc", got measures=().'),
+        ({"budget": 9}, '`budget` is for `measures` with "roc_auc".'),
         (
             {"budget": 0, "measures": ["roc_auc"]},
             "`budget` must be an integer of at least 1, got 0.",
