@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from streameval.runs.totals import RunTotal
 
 
-ARGUMENT = "slice"
-"""What the column of the values is called in a batch."""
+ARGUMENT = "\0slice"
+"""What the column of the values is called in a batch, unlike any column that is counted."""
 
 MAX_SLICES = 100_000
 """How many values a column may have where each is returned."""

@@ -22,7 +22,7 @@ from streameval.cli import eval_run
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import rank_of
 from streameval.runs.counting import update_with
-from streameval.runs.slices import Apart, RowsByValue, SizeLimit, ValueCounts
+from streameval.runs.slices import ARGUMENT, Apart, RowsByValue, SizeLimit, ValueCounts
 
 COUNTRIES = ["DE"] * 60 + ["FR"] * 30 + ["IT"] * 8 + ["ES"] * 2
 
@@ -519,7 +519,7 @@ def test_memory_of_rows_by_value_is_that_of_their_states_and_buffers():
         batch = {
             "y_true": scores > 0.5,
             "y_score": scores,
-            "slice v": np.full(20_000, f"v{n}", object),
+            f"{ARGUMENT} v": np.full(20_000, f"v{n}", object),
         }
         rows.update(batch)
     cells = 3 * 20_000 * 11  # a key, the distance of the ends, and two counts
@@ -532,7 +532,7 @@ def test_memory_of_rows_counted_apart_is_that_of_their_states_and_buffers():
     scores = np.arange(20_000) / 20_000
     for n in range(3):
         values = np.full(20_000, f"v{n}", object)
-        rows.update({"y_true": scores > 0.5, "y_score": scores, "slice v": values})
+        rows.update({"y_true": scores > 0.5, "y_score": scores, f"{ARGUMENT} v": values})
     cells = 3 * 20_000 * 24  # a key, which is both ends, and two counts
     assert cells < rows.measured() < cells + 3 * 15_000
 

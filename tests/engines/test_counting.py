@@ -186,6 +186,17 @@ def test_refused_row_is_that_of_the_batch_whatever_its_value(make):
     assert caught.value.position == 3
 
 
+@each("by", ["slice", "country"])
+def test_column_that_is_counted_may_have_any_name(by, tmp_path):
+    batch = {"slice": [1.0, 2.0], "country": ["a", "b"]}
+    counting = SourceCounter.of(lambda: se.MeanAccumulator(columns=["slice"]), by=by)
+    path = tmp_path / "log.parquet"
+    parquet.write_table(pa.table(batch), path)
+    for source in (batch, path):
+        counted = counting.result(counting.count(source)).values()
+        assert [one.compute()["slice"].mean for one in counted] == [1, 2]
+
+
 def test_empty_table_has_no_slices():
     counting = SourceCounter.of(se.PRCurveSketch, by="country")
     assert counting.count(TABLE.slice(0, 0)) == {}

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import streameval as se
 from streameval.inputs.coded import CodedTexts
-from streameval.runs.slices import RowsByColumn
+from streameval.runs.slices import ARGUMENT, RowsByColumn
 
 ROWS = st.lists(
     st.tuples(
@@ -29,7 +29,7 @@ def batch(rows):
     return {
         "y_true": np.array(y_true),
         "y_pred": np.array(y_pred),
-        **dict(zip(("slice g", "slice h"), coded, strict=True)),
+        **dict(zip((f"{ARGUMENT} g", f"{ARGUMENT} h"), coded, strict=True)),
     }
 
 
