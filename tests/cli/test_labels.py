@@ -271,3 +271,13 @@ def test_last_row_like_a_total_is_told(call, logs, folder):
     (folder / "scores.csv").write_text(f"id,y_score\n{rows}Total,\n")
     done = call("eval", "scores.csv", *BINARY, *JOINED)
     assert "It looks like a total; use `--where 'id!=Total'`." in done.err
+
+
+@pytest.mark.parametrize(("one", "other"), [("1", "1.0"), ("1.0", "1.00"), ("true", "True")])
+def test_an_id_that_is_written_in_two_ways_has_one_label(one, other, call, folder):
+    labels = [{"id": key, "y_true": 1} for key in (one, other)]
+    (folder / "l.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in labels))
+    (folder / "p.jsonl").write_text(f'{{"id": "{one}", "y_pred": 1}}\n')
+    done = call("eval", "p.jsonl", "--labels", "l.jsonl", "--key", "id")
+    assert done.code == 3
+    assert f"l.jsonl, line 2: the `id` '{other}' occurs a second time." in done.err
