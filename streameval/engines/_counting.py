@@ -398,15 +398,19 @@ class ByValue:
 
 
 def _goes_apart(empty: Accumulator[Any, Any]) -> bool:
-    """Tell whether each value is counted apart: queries, panes, slices, and states of cells.
+    """Tell whether each value is counted apart: queries, panes, slices, and states that grow.
 
-    A table would copy the cells of all values with each batch, and could send no rows of curves.
+    A table would copy the cells of all values with each batch, and could send no rows of curves;
+    and the labels that values have of their own need not be few, or of one type, for all together.
     """
     inner = Inner(type(empty), empty._config)
     if empty._depth >= Sliced._depth or inner.queries:
         return True
-    state_types = (member.cls._state_type(member.options) for member in inner.counted)
-    return any("Column" in field_types(state_type).values() for state_type in state_types)
+    return any(
+        getattr(member.options, "is_open", False)
+        or "Column" in field_types(member.cls._state_type(member.options)).values()
+        for member in inner.counted
+    )
 
 
 def same_layout(layout: OptionalColumns, other: OptionalColumns) -> OptionalColumns:

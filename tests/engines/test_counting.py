@@ -186,6 +186,18 @@ def test_refused_row_is_that_of_the_batch_whatever_its_value(make):
     assert caught.value.position == 3
 
 
+@each(
+    "labels",
+    [[*range(8000)], pd.Series([*range(4000), *map(str, range(4000))], dtype=object)],
+)
+def test_labels_of_each_value_are_found_apart(labels):
+    counting = SourceCounter.of(lambda: se.ConfusionAccumulator("auto"), by="slice")
+    table = {"y_true": labels, "y_pred": labels, "slice": [0] * 4000 + [1] * 4000}
+    batches = [{name: column[at : at + 4000] for name, column in table.items()} for at in (0, 4000)]
+    counted = counting.result(counting.count_batches(batches))
+    assert [len(one.compute().labels) for one in counted.values()] == [4000, 4000]
+
+
 @each("by", ["slice", "country"])
 def test_column_that_is_counted_may_have_any_name(by, tmp_path):
     batch = {"slice": [1.0, 2.0], "country": ["a", "b"]}
