@@ -14,7 +14,6 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.collection import heaviest
-from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.panes import Pane
 from streameval.accumulators.sealed import live, live_in_turn
 from streameval.accumulators.sliced import Sliced
@@ -39,7 +38,6 @@ from streameval.monitoring.status import (
     Snapshot,
     Status,
     Vitals,
-    Weights,
     time_number,
 )
 from streameval.render.blocks import numbers_of
@@ -194,28 +192,22 @@ class ViewBuilder:
 
     def _counted(self, span: Pane, config: WindowedConfig) -> ViewedPane:
         """Read all slices of a pane."""
-        part = live(span.part)
-        by_slice = SliceRows.of_pane(span)
-        held = _slices_of(part)
+        rows = SliceRows(span)
+        held = _slices_of(rows.labelled)
         values = list(held)
-        if by_slice is not None and _REST not in held:
-            values = list(dict.fromkeys([*values, *_slices_of(by_slice.unlabelled)]))
+        if span.is_known and _REST not in held:
+            values = list(dict.fromkeys([*values, *_slices_of(rows.unlabelled)]))
         self._values |= dict.fromkeys(values)
-        rows = span.n_rows
         named = [value for value in values if value is not _REST]
-        parts = [slice_of(part, ...), *map(held.get, values)]
+        parts = [rows.part(...), *map(held.get, values)]
         slices = {}
         for value, (weight, readings) in zip([..., *values], self._read_all(parts), strict=True):
-            if value is ...:
-                coverage = weight / rows
-            elif by_slice is None:
-                coverage = math.nan
-            elif value is _REST:
-                coverage = _coverage(by_slice.without(named))
-            else:  # without labelled rows here, they may be among the others
-                coverage = _coverage(by_slice.of(value, weight or None))
+            # without labelled rows here, they may be among the others
+            found = rows.without(named) if value is _REST else rows.of(value, weight or None)
+            coverage = math.nan if found is None else found.coverage
             slices[value] = Point(weight, coverage, readings)
-        return ViewedPane(span, config.shown(span.start), config.shown(span.end), rows, slices)
+        start, end = config.shown(span.start), config.shown(span.end)
+        return ViewedPane(span, start, end, span.n_rows, slices)
 
     def _read_all(self, parts: Sequence[Any]) -> Iterator[tuple[int | float, Sequence[Reading]]]:
         """Yield the weight of each slice, None without rows, and what the metrics read of it."""
@@ -234,10 +226,6 @@ class ViewBuilder:
     @property
     def _undefined(self) -> tuple[Reading, ...]:
         return (UNDEFINED,) * len(self._metrics)
-
-
-def _coverage(weights: Weights | None) -> float:
-    return math.nan if weights is None else weights.coverage
 
 
 def _default_metrics(windowed: Windowed, alerts: Sequence[AlertState]) -> list[MetricName]:

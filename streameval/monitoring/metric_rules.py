@@ -11,11 +11,9 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.panes import Pane
 from streameval.accumulators.parts import merge
-from streameval.accumulators.sealed import live
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.names import nearest
@@ -26,7 +24,7 @@ from streameval.metrics.evidence import TILTS, Detector, Limit
 from streameval.metrics.table import Reading
 from streameval.monitoring.rule_text import Length, RuleText, Selector
 from streameval.monitoring.rules import AlertState, Event, Phase, Rule
-from streameval.monitoring.status import SliceRows, Weights
+from streameval.monitoring.status import SliceRows
 from streameval.results.evidence import read_pane
 from streameval.results.names import Inequality, MetricName, parse_metric
 from streameval.results.result import Result
@@ -76,8 +74,7 @@ class ReadPanes:
 
     def __init__(self, windowed: Windowed) -> None:
         self._view = windowed.view()
-        self._parts: dict[int, Any] = {}
-        self._by_slice: dict[int, SliceRows | None] = {}
+        self._panes: dict[int, SliceRows] = {}
         self._results: dict[Any, Result | None] = {}
         self._windows: dict[int, TwoStacks] = {}
         self._merged: dict[int, tuple[Any, int]] = {}
@@ -87,14 +84,13 @@ class ReadPanes:
         for span in self._view.spans(low, high):
             yield span
             self._results.clear()
-            self._parts.clear()
-            self._by_slice.clear()
+            self._panes.clear()
             self._merged.clear()
 
     def result(self, span: Pane, value: Any) -> Result | None:
         """Compute the result of a slice in a pane; None without rows."""
         if value not in self._results:
-            part = slice_of(self._live(span), value)
+            part = self._rows(span).part(value)
             self._results[value] = None if part is None else part.compute()
         return self._results[value]
 
@@ -117,32 +113,20 @@ class ReadPanes:
     def over(self, start: int, end: int, value: Any) -> tuple[Result | None, int]:
         """Compute the result of a slice in all panes within two times, and where they begin."""
         spans = self._view.spans(start, end)
-        parts = [slice_of(self._live(span), value) for span in spans]
+        parts = [self._rows(span).part(value) for span in spans]
         found = [part for part in parts if part is not None]
         return (merge(found).compute(), spans[0].start) if found else (None, start)
 
     def coverage(self, span: Pane, value: Any) -> _Value:
         """Divide the rows of a slice in a pane that have a label by all of them."""
-        if value is ...:
-            part, rows = self._live(span), span.n_rows
-            found: Weights | None = Weights(0 if part is None else heaviest(part.n), rows)
-        else:
-            by_slice = self._rows(span)
-            found = None if by_slice is None else by_slice.of(value)
+        found = self._rows(span).of(value)
         if found is None or not found.rows:
             return _Value(UNDEFINED, lambda: UNDEFINED, 0, span.start, span.end)
         reading = Reading(found.coverage)
         return _Value(reading, lambda: reading, found.rows, span.start, span.end)
 
-    def _rows(self, span: Pane) -> SliceRows | None:
-        if span.end not in self._by_slice:
-            self._by_slice[span.end] = SliceRows.of_pane(span)
-        return self._by_slice[span.end]
-
-    def _live(self, span: Pane) -> Any:
-        if span.end not in self._parts:
-            self._parts[span.end] = live(span.part)
-        return self._parts[span.end]
+    def _rows(self, span: Pane) -> SliceRows:
+        return self._panes.setdefault(span.end, SliceRows(span))
 
 
 @attrs.define(slots=False)

@@ -47,7 +47,7 @@ except ImportError as error:
     ) from error
 
 if TYPE_CHECKING:
-    from streameval.monitoring.status import Snapshot, Status
+    from streameval.monitoring.status import Snapshot, Status, Weights
     from streameval.results.confusion import Confusion
     from streameval.results.names import MetricName
 
@@ -287,12 +287,11 @@ class MonitorCollector:
             if not n_rows:
                 continue
             families.add_time("streameval_value_time", end, window)
-            pane = view.within(*map(time_number, (start, end)))
-            part = config.accumulator.empty() if pane.part is None else pane.part.copy()
-            by_slice = SliceRows.of_pane(pane)
-            whole = _ALL, heaviest(part.n) / n_rows
-            for name, number in (whole, *_coverage(part, total, by_slice)):
-                families.add("streameval_label_coverage", [window, name], number)
+            rows = SliceRows(view.within(*map(time_number, (start, end))))
+            part = config.accumulator.empty() if rows.labelled is None else rows.labelled
+            for name, weights in _weights(rows, total):
+                if weights is not None and weights.rows:
+                    families.add("streameval_label_coverage", [window, name], weights.coverage)
             for name, one in [(_ALL, slice_of(part, ...)), *_slices(part, total)]:
                 for metric, bound, number in self._values(one.compute()):
                     families.add("streameval_value", [metric, window, name, bound], number)
@@ -441,17 +440,14 @@ def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
         yield _OTHER, other
 
 
-def _coverage(part: Any, total: Any, by_slice: SliceRows | None) -> Iterator[tuple[str, float]]:
-    """Yield name and coverage of each slice whose rows are known, as `_slices` names them."""
-    if by_slice is None:
-        return
-    config, kept = part.view().config, list(total)
-    found = {_OTHER: by_slice.without(kept)}
-    for value in kept:
-        found[slice_text(config.items(value))] = by_slice.of(value)
-    for name, weights in found.items():
-        if weights is not None and weights.rows:
-            yield name, weights.coverage
+def _weights(rows: SliceRows, total: Any) -> Iterator[tuple[str, Weights | None]]:
+    """Yield name and weight of all rows, and of slices, as `_slices` names them."""
+    yield _ALL, rows.of(...)
+    if isinstance(total, Sliced):
+        config, kept = total.view().config, list(total)
+        yield _OTHER, rows.without(kept)
+        for value in kept:
+            yield slice_text(config.items(value)), rows.of(value)
 
 
 def _members(part: Any) -> Iterator[tuple[list[str], Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from streameval.accumulators.collection import heaviest
+from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.sealed import live
 from streameval.errors import InvalidInputError
 from streameval.render.text import clock_text, duration, number, size
@@ -157,24 +159,31 @@ class SliceRows:
 
     Parameters
     ----------
-    _labelled, _unlabelled : Sliced, Sealed or None
-        What holds the rows by slice.
+    _pane : Pane
+        A pane, or several merged ones. Its rows are known by slice unless there are no slices, or
+        a state of an older release had some of them.
     """
 
-    _labelled: Any = attrs.field(repr=False)
-    _unlabelled: Any = attrs.field(repr=False)
+    _pane: Pane = attrs.field(repr=False, eq=operator.attrgetter("part", "unlabelled"))
 
     @classmethod
     def of_pane(cls, pane: Pane) -> Self | None:
-        """Find the rows of a pane, or of several merged ones.
+        """Find the rows of a pane; None if they are not known by slice."""
+        return cls(pane) if pane.is_known else None
 
-        Returns
-        -------
-        SliceRows, or None
-            None if there are no slices, or some rows were not counted by slice: a state of an
-            older release had them.
-        """
-        return cls(pane.part, pane.unlabelled) if pane.is_known else None
+    @cached_property
+    def labelled(self) -> Any:
+        """What has counted the rows with a label; None while there are none."""
+        return live(self._pane.part)
+
+    @cached_property
+    def unlabelled(self) -> Any:
+        """The rows without a label by slice; None while there are none."""
+        return live(self._pane.unlabelled)
+
+    def part(self, value: Any) -> Any:
+        """Return what has counted the labelled rows of a slice, or all for `...`; None without."""
+        return slice_of(self.labelled, value)
 
     def of(self, value: Any, labelled: int | float | None = None) -> Weights | None:
         """Weigh a slice; None if rows of its value may be among the others.
@@ -182,31 +191,28 @@ class SliceRows:
         Parameters
         ----------
         value : value of the column, or tuple of them
+            Or `...` for all rows.
         labelled : int or float, optional
             The weight of its labelled rows, if it has a slice of them and that is known.
         """
-        return self._weighed(lambda part: _weight_of(part, value), labelled)
+        if value is not ...:
+            return self._weighed(lambda part: _weight_of(part, value), labelled)
+        if labelled is None:
+            labelled = 0 if self.labelled is None else heaviest(self.labelled.n)
+        return Weights(labelled, self._pane.n_rows)
 
     def without(self, values: Collection[Any]) -> Weights | None:
         """Weigh all rows but those of some slices; None if that is not known."""
         return self._weighed(lambda part: _weight_without(part, values))
 
-    @cached_property
-    def unlabelled(self) -> Any:
-        """The rows without a label by slice; None while there are none."""
-        return live(self._unlabelled)
-
-    @cached_property
-    def _live(self) -> tuple[Any, Any]:
-        return live(self._labelled), self.unlabelled
-
     def _weighed(
         self, weigh: Callable[[Any], int | float | None], labelled: int | float | None = None
     ) -> Weights | None:
-        mine, others = self._live
+        if not self._pane.is_known:
+            return None
         if labelled is None:
-            labelled = 0 if mine is None else weigh(mine)
-        unlabelled = 0 if others is None else weigh(others)
+            labelled = 0 if self.labelled is None else weigh(self.labelled)
+        unlabelled = 0 if self.unlabelled is None else weigh(self.unlabelled)
         if labelled is None or unlabelled is None:
             return None
         return Weights(labelled, labelled + unlabelled)
