@@ -1,4 +1,4 @@
-"""Tables of text with a cell for each column, split column by column instead of row by row.
+"""Tables of text with a cell for each column, read column by column instead of row by row.
 
 If something does not fit, the result is None, and the caller reads the table another way.
 """
@@ -6,25 +6,22 @@ If something does not fit, the result is None, and the caller reads the table an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
 
-from streameval.exact.array_types import Array, Indices
-from streameval.io.columns import FieldType, Numbers, array_of
+from streameval.exact.array_types import Array
+from streameval.io.columns import Numbers, array_of
 from streameval.io.lines import BYTE_ORDER_MARK, is_utf8, n_newlines
-from streameval.io.words import CellWords
 
 if TYPE_CHECKING:
     from streameval.io.blocks import Field
 
 _NEWLINE, _QUOTE = b'\n"'
-_HIDDEN = 0
+_HIDDEN = "\0"
 """Stands for a delimiter inside quotes; no table read here holds such a byte."""
 _ARROW_BYTES = 2**16  # smaller tables are read before pyarrow would be imported
-_WORDS_ROWS = 2**7  # Python reads fewer before NumPy gets started
-_SHORT_CELL = 2**6
 _SPECIAL = (b"\r", b"\0")
 
 
@@ -38,13 +35,13 @@ class PlainRows:
         The rows, each with its newline; quotes are around whole cells.
     n_columns : int
         The number of cells that every row should have.
-    delimiter : bytes
-        The separator of cells.
+    delimiter : str
+        The separator of cells, one byte.
     """
 
-    _data: bytes = attrs.field(repr=False)
+    _data: bytes
     _n_columns: int
-    _delimiter: bytes
+    _delimiter: str
 
     @classmethod
     def of(cls, data: bytes, n_columns: int, delimiter: str) -> PlainRows | None:
@@ -56,10 +53,9 @@ class PlainRows:
         is_simple = len(delimiter.encode()) == 1 and not any(byte in data for byte in _SPECIAL)
         if data == b"\n" or not is_simple or not is_utf8(data):
             return None
-        separator = delimiter.encode()
-        if _QUOTE in data and (n_columns == 1 or _quoted(data, separator[0]) is None):
+        if _QUOTE in data and (n_columns == 1 or not _are_whole_cells_quoted(data, delimiter)):
             return None
-        return cls(data, n_columns, separator)
+        return cls(data, n_columns, delimiter)
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -111,7 +107,7 @@ class PlainRows:
                     column_names=list(map(str, range(self._n_columns))),
                 ),
                 parse_options=csv.ParseOptions(
-                    delimiter=self._delimiter.decode(),
+                    delimiter=self._delimiter,
                     quote_char='"' if _QUOTE in self._data else False,
                 ),
                 convert_options=csv.ConvertOptions(
@@ -124,107 +120,41 @@ class PlainRows:
         except pa.ArrowException:
             return None
 
-    def split(self, fields: Mapping[Field, int]) -> dict[Field, Sequence[Any] | Array] | None:
-        """Read columns with NumPy; None if a row has more or fewer cells, or a cell several lines.
+    def split(self, fields: Mapping[Field, int]) -> dict[Field, Sequence[Any]] | None:
+        """Cut all cells at once; None if a row has more or fewer, or a cell several lines.
 
-        Python reads the cells that NumPy cannot.
+        A list for each row would keep the garbage collector busy.
         """
-        if _QUOTE in self._data:
-            data = _unquoted(self._data, self._delimiter[0])
-            return None if data is None else attrs.evolve(self, data=data).split(fields)
-        array = np.frombuffer(self._data, dtype=np.uint8)
-        cuts = np.flatnonzero((array == _NEWLINE) | (array == self._delimiter[0]))
-        cuts = np.concatenate([[-1], cuts])
-        n_rows, n_columns = len(self), self._n_columns
-        row_ends = cuts[n_columns::n_columns]
-        if len(cuts) != n_rows * n_columns + 1 or np.any(array[row_ends] != _NEWLINE):
+        text, delimiter = self._data.decode(), self._delimiter
+        if '"' in text:
+            parts = text.split('"')
+            parts[1::2] = [part.replace(delimiter, _HIDDEN) for part in parts[1::2]]
+            if any("\n" in part for part in parts[1::2]):
+                return None
+            text = "".join(parts)
+        cells = text.replace("\n", f"{delimiter}\n{delimiter}").split(delimiter)
+        n_rows, width, step = len(self), self._n_columns, self._n_columns + 1
+        if len(cells) != step * n_rows + 1 or cells[width::step].count("\n") != n_rows:
             return None
-        if n_columns == 1 and np.any(np.diff(cuts) == 1):
+        if width == 1 and "" in cells[:-1:step]:
             return None  # a blank line is not a row
-        words = CellWords(self._data) if n_rows >= _WORDS_ROWS else None
-        found: dict[Field, Sequence[Any] | Array] = {}
+        found: dict[Field, Sequence[Any]] = {}
         for field, at in fields.items():
-            starts, ends = cuts[at:-1:n_columns] + 1, cuts[at + 1 :: n_columns]
-            values = None if words is None else self._array(words, field[1], starts, ends)
-            found[field] = (
-                field[1].from_text(self._texts(starts, ends)) if values is None else values
-            )
+            column = cells[at:-1:step]
+            if _HIDDEN in text:
+                column = [cell.replace(_HIDDEN, delimiter) for cell in column]
+            found[field] = field[1].from_text(column)
         return found
 
-    def _array(
-        self, words: CellWords, field_type: FieldType, starts: Indices, ends: Indices
-    ) -> Array | None:
-        """Read each distinct cell once if there are few of them, or all decimal numbers at once."""
-        coded = words.distinct(starts, ends)
-        if coded is not None:
-            positions, codes = coded
-            texts = self._texts(starts[positions], ends[positions])
-            distinct = field_type.whole(field_type.from_text(texts))
-            return None if distinct is None else distinct[codes]
-        if not isinstance(field_type, Numbers):
-            return None
-        values, are_read = words.decimals(starts, ends)
-        others = np.flatnonzero(~are_read)
-        if len(others) > len(values) // 2:
-            return None
-        texts = self._texts(starts[others], ends[others])
-        read = field_type.whole(field_type.from_text(texts))
-        if read is None:
-            return None
-        values[others] = read
-        return values
 
-    def _texts(self, starts: Indices, ends: Indices) -> list[str]:
-        """Cut some cells."""
-        is_ascii = self._data.isascii()
-        held: Any = self._data.decode() if is_ascii else self._data
-        cells = [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-        return self._shown(cells if is_ascii else [cell.decode() for cell in cells])
-
-    def _shown(self, texts: list[str]) -> list[str]:
-        """Put delimiters back into cells that were quoted."""
-        if _HIDDEN not in self._data:
-            return texts
-        hidden, delimiter = chr(_HIDDEN), self._delimiter.decode()
-        return [text.replace(hidden, delimiter) for text in texts]
-
-
-def _quoted(data: bytes, delimiter: int) -> tuple[Indices, Indices] | None:
-    """Find the starts and ends of what is quoted; None if quotes are not around whole cells."""
+def _are_whole_cells_quoted(data: bytes, delimiter: str) -> bool:
+    """Tell whether quotes are around whole cells."""
     array = np.frombuffer(data, dtype=np.uint8)
     quotes = np.flatnonzero(array == _QUOTE)
-    starts, ends = quotes[::2] + 1, quotes[1::2]
-    if len(starts) > len(ends):
-        return None
     # A quote that opens the first cell follows the last newline, which has the index -1.
-    around = array[np.concatenate([starts - 2, ends + 1])]
-    are_whole = np.all((around == delimiter) | (around == _NEWLINE))
-    return (starts, ends) if are_whole else None
-
-
-def _unquoted(data: bytes, delimiter: int) -> bytes | None:
-    """Drop the quotes around whole cells; None if a cell has several lines."""
-    array, hidden = np.frombuffer(data, dtype=np.uint8), []
-    starts, ends = cast("tuple[Indices, Indices]", _quoted(data, delimiter))
-    for _ in range(_SHORT_CELL):  # one byte of each cell at a time: these are few of all bytes
-        is_left = starts < ends
-        starts, ends = starts[is_left], ends[is_left]
-        if not len(starts):
-            break
-        marks = array[starts]
-        if np.any(marks == _NEWLINE):
-            return None
-        hidden.append(starts[marks == delimiter])
-        starts = starts + 1
-    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-        if data.find(b"\n", start, end) >= 0:
-            return None
-        hidden.append(np.flatnonzero(array[start:end] == delimiter) + start)
-    if any(map(len, hidden)):
-        changed = array.copy()
-        changed[np.concatenate(hidden)] = _HIDDEN
-        data = changed.tobytes()
-    return data.replace(b'"', b"")
+    around = array[np.concatenate([quotes[::2] - 1, quotes[1::2] + 1])]
+    are_whole = (around == ord(delimiter)) | (around == _NEWLINE)
+    return len(quotes) % 2 == 0 and bool(are_whole.all())
 
 
 def _is_number(at: int, fields: Mapping[Field, int]) -> bool:

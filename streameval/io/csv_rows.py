@@ -215,10 +215,7 @@ class CsvBlock(Piece):
         cells = PlainRows.of(self.data, len(self.layout.header), self.layout.delimiter)
         if not fields or cells is None or not self.layout.notation.is_usual:
             return None
-        arrays = cells.arrays(fields)
-        if arrays is not None:
-            return arrays
-        return cells.split(fields)
+        return cells.arrays(fields) or cells.split(fields)
 
     def _row_by_row(
         self, columns: Sequence[Argument], where: RowFilter | None, fields: Mapping[Field, int]

@@ -57,13 +57,12 @@ def quoted(line, share, draw):
     return b",".join(b'"%b"' % cell if draw.random() < share else cell for cell in line.split(b","))
 
 
-@pytest.fixture(params=["arrow", "words", "cells"])
+@pytest.fixture(params=["arrow", "cells"])
 def reader(request, monkeypatch):
-    """Read small tables by pyarrow, by NumPy, or cell by cell."""
+    """Read small tables by pyarrow, or by cutting all cells."""
     if request.param == "arrow":
         pytest.importorskip("pyarrow")
     monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0 if request.param == "arrow" else 2**60)
-    monkeypatch.setattr(csv_columns, "_WORDS_ROWS", 0 if request.param == "words" else 2**60)
 
 
 def block(data, header=HEADER):
@@ -218,20 +217,9 @@ NUMBERS = ["0.25", "-1.5", "0.1234567890123456", "12.000001", "0.300000000000000
 @pytest.mark.parametrize(
     "more", [[], ["1e-05"], ["1e-05", "nan"], ["x"], [""], ["7"] * 20], ids=repr
 )
-def test_long_table_is_read_by_numpy_as_row_by_row(monkeypatch, more):
+def test_long_table_is_read_by_column_as_row_by_row(monkeypatch, more):
     monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 2**60)
     data = b"\n".join(long_table(2**9, NUMBERS + more))
     for columns in (COLUMN_SETS["numbers"], COLUMN_SETS["gaps"], COLUMN_SETS["values"]):
         fast, slow = both(block(data), columns)
         assert fast == slow
-
-
-def test_numbers_of_a_long_table_are_not_cut_into_texts(monkeypatch):
-    monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 2**60)
-    texts = PlainRows._texts
-    cut = []
-    noted = lambda *given: cut.extend(found := texts(*given)) or found  # noqa: E731
-    monkeypatch.setattr(PlainRows, "_texts", noted)
-    table = block(b"\n".join(long_table(2**9, NUMBERS)))
-    assert len(table.parse([INTEGERS, SCORES]).row_ids) == 2**9
-    assert sorted(cut) == ["0", "1"]
