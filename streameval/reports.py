@@ -19,19 +19,10 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import MAX_DRAWN, Confusions, PageContent, Row
-from streameval.render.markup import (
-    Html,
-    count,
-    element,
-    joined,
-    label,
-    short,
-    terms,
-    whole_page,
-)
+from streameval.render.markup import Html, element, joined, label, short, terms, whole_page
 from streameval.render.page import MAX_LINES, heading, legend, overview, section
 from streameval.render.tables import sheet_tables, text_table
-from streameval.render.text import chance_title, size
+from streameval.render.text import chance_title, count, size
 from streameval.render.time_pictures import over_time
 from streameval.results.collection import CollectionResult, read_or_nan, value_name
 from streameval.results.names import MetricName, parse_metric, parse_metrics

@@ -323,7 +323,7 @@ def _left_unread(monitor: Monitor, sources: Iterable[Source]) -> list[str]:
 
 
 def _unread(waits_for: Any) -> str:
-    shown, _ = time_texts([waits_for, waits_for])
+    (shown,) = time_texts([waits_for])
     return (
         f"rows up to {shown} are ahead of the clock of this machine and were not read; what was "
         "read before is committed."

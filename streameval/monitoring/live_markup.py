@@ -17,26 +17,11 @@ from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import AlertState
 from streameval.render.blocks import PanePoint, numbers_of
-from streameval.render.markup import (
-    DASH,
-    Html,
-    count,
-    element,
-    hull,
-    interval,
-    joined,
-    label,
-    moment,
-    number,
-    percent,
-    share,
-    terms,
-    whole_page,
-)
+from streameval.render.markup import DASH, Html, element, joined, label, moment, terms, whole_page
 from streameval.render.sparklines import Strip, gauge, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled_table
-from streameval.render.text import plural
+from streameval.render.text import count, hull, interval, number, percent, plural, share, time_text
 from streameval.render.time_pictures import (
     coverage_picture,
     share_picture,
@@ -654,14 +639,9 @@ def _alerts(alerts: Sequence[AlertState]) -> Html:
     return element("ul", *items, class_="alerts")
 
 
-def time_text(time: Any) -> str:
-    """Write a time in its public form, without what is zero."""
-    return str(time).removesuffix("Z").removesuffix(".000000").replace("T", " ")
-
-
 def moment_of(time: Any) -> str:
     """Write a step, or a time, which the script of the page shows in the viewer's zone too."""
-    text = time_text(time)
+    text = time_text(time, " ")
     return text if isinstance(time, int) else moment(text.partition(".")[0])
 
 
@@ -688,7 +668,7 @@ def _word(state: str) -> str:
 
 def _starts(times: Sequence[Any]) -> tuple[str, Sequence[str]]:
     """Write when panes begin; a day that all have is the heading."""
-    texts = [str(time).removesuffix(".000000").removesuffix(":00") for time in times]
+    texts = [time_text(time).removesuffix(":00") for time in times]
     days = {text.partition("T")[0] for text in texts if "T" in text}
     if len(days) != 1:
         return "Start", texts

@@ -28,7 +28,6 @@ from streameval.monitoring.live_markup import (
     ViewedPane,
     ViewedPanes,
     moment_of,
-    time_text,
 )
 from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
 from streameval.monitoring.rules import AlertState
@@ -41,8 +40,8 @@ from streameval.monitoring.status import (
     time_number,
 )
 from streameval.render.blocks import numbers_of
-from streameval.render.markup import moment, share
-from streameval.render.text import clock_text
+from streameval.render.markup import moment
+from streameval.render.text import clock_text, share, time_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
@@ -350,7 +349,7 @@ def _facts(status: Status) -> list[tuple[str, str]]:
     if status.is_full:
         facts.append(("Predictions", "not read until labels come"))
     if status.waits_for is not None:
-        until = time_text(status.waits_for)
+        until = time_text(status.waits_for, " ")
         facts.append(("Ahead of the clock", f"rows up to {until} are not read yet"))
     named = {"Bad rows": status.n_bad} if status.n_bad else {}
     named |= {
@@ -377,7 +376,7 @@ def _awaited(status: Status) -> str:
 
 
 def _pane_text(start: Any) -> str:
-    return time_text(start).removesuffix(":00")
+    return time_text(start, " ").removesuffix(":00")
 
 
 def _seconds(time: Any) -> float | None:

@@ -16,6 +16,7 @@ import numpy as np
 from streameval.errors import require
 from streameval.inputs.durations import duration_text
 from streameval.monitoring.status import Recent
+from streameval.render.text import time_text
 
 if TYPE_CHECKING:
     from streameval.configs.windowed import WindowedConfig
@@ -278,7 +279,7 @@ class Rule(ABC):
             id=number,
             alert=self.alert or number,
             state=state,
-            at=time_text(now),
+            at=utc_text(now),
             about=self.told,
             **self.subject,
             **known,
@@ -296,7 +297,7 @@ class Rule(ABC):
 
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the panes."""
-        return time if time is None or self.config.is_step else time_text(time)
+        return time if time is None or self.config.is_step else utc_text(time)
 
 
 ENDED = "monitor ended"
@@ -314,7 +315,7 @@ def event_of_end(checkpoint: str, number: int, error: str, now: int) -> dict[str
         alert=alert,
         rule=ENDED,
         state="firing",
-        at=time_text(now),
+        at=utc_text(now),
         about={"error": error},
     )
     return event.to_json()
@@ -323,7 +324,7 @@ def event_of_end(checkpoint: str, number: int, error: str, now: int) -> dict[str
 def end_of_end(event: Mapping[str, Any], now: int) -> dict[str, Any]:
     """Return the event, as JSON, that a monitor which had ended makes steps again."""
     number = _digest([event["id"], "resolved"])
-    return {**event, "id": number, "state": "resolved", "at": time_text(now)}
+    return {**event, "id": number, "state": "resolved", "at": utc_text(now)}
 
 
 def end_of_removed(key: str, stored: StoredState, now: int) -> Event:
@@ -335,7 +336,7 @@ def end_of_removed(key: str, stored: StoredState, now: int) -> Event:
         rule=rule,
         state="resolved",
         slice=of_slice,
-        at=time_text(now),
+        at=utc_text(now),
         about=stored.get("told", {}),
     )
 
@@ -348,9 +349,9 @@ def _digest(item: Any) -> str:
     return hashlib.blake2b(_text(item).encode(), digest_size=16).hexdigest()
 
 
-def time_text(time: int) -> str:
+def utc_text(time: int) -> str:
     """Write microseconds as ISO 8601."""
-    return f"{np.datetime64(time, 'us')}Z".replace(".000000Z", "Z")
+    return f"{time_text(np.datetime64(time, 'us'))}Z"
 
 
 _MIN_ROWS, _ROWS = 100, 1000
@@ -378,7 +379,7 @@ class SourceRule(Rule):
 
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the clock."""
-        return None if time is None else time_text(time)
+        return None if time is None else utc_text(time)
 
 
 @attrs.define(slots=False)
@@ -432,7 +433,7 @@ class SilenceRule(SourceRule):
             state = "firing"
         else:
             return None
-        return None if since is None else self.turned(state, since, now, start=time_text(since))
+        return None if since is None else self.turned(state, since, now, start=utc_text(since))
 
 
 @attrs.define(slots=False)

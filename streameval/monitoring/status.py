@@ -18,7 +18,7 @@ from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.sealed import live
 from streameval.errors import InvalidInputError
-from streameval.render.text import clock_text, duration, number, size
+from streameval.render.text import clock_text, count, duration, size
 from streameval.results.names import MetricName, parse_metrics
 from streameval.results.result import Result
 
@@ -449,14 +449,14 @@ class Vitals:
         "streameval_undelivered",
         "Events that have not arrived.",
         "Events not delivered",
-        number,
+        count,
         ("receiver",),
     )
     refused: Mapping[str, int] = _vital(
         "streameval_refused",
         "Attempts that a receiver refused, since the start.",
         "Refused attempts",
-        number,
+        count,
         ("receiver",),
         True,
     )
@@ -476,7 +476,7 @@ class Vitals:
         "streameval_quarantined_rows",
         "Rows written to the quarantine.",
         "Rows in quarantine",
-        number,
+        count,
         ("reason",),
         True,
     )

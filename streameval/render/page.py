@@ -23,15 +23,7 @@ from streameval.render.blocks import (
     qualified,
 )
 from streameval.render.charts import Chart, joined_axes, shared_marks
-from streameval.render.markup import (
-    Html,
-    count,
-    element,
-    joined,
-    label,
-    number,
-    short,
-)
+from streameval.render.markup import Html, element, joined, label, short
 from streameval.render.svg import MAX_ROWS, NamedRows, dots, painted, style
 from streameval.render.tables import (
     MAX_BESIDE,
@@ -42,7 +34,7 @@ from streameval.render.tables import (
     metric_table,
     rows_table,
 )
-from streameval.render.text import chance_title, in_sentence
+from streameval.render.text import chance_title, count, in_sentence, number
 
 Blocks = Sequence[Any]
 RowCells = list[Reading | None]

@@ -13,22 +13,19 @@ import numpy as np
 
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import Confusions, Matrix
-from streameval.render.markup import (
-    DASH,
-    Html,
+from streameval.render.markup import DASH, Html, element, joined, label
+from streameval.render.sheets import Grid, Part, Section, Sheet
+from streameval.render.text import (
+    chance_title,
+    common_decimals,
     count,
     decimals_of,
-    element,
     grouped,
     hull,
     interval,
-    joined,
-    label,
     percent,
     share,
 )
-from streameval.render.sheets import Grid, Part, Section, Sheet
-from streameval.render.text import chance_title, common_decimals
 
 MAX_CLASSES = 30
 """How many classes have a line in a table."""

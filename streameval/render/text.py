@@ -1,4 +1,9 @@
-"""Numbers and names as text."""
+"""Numbers, names, times and JSON as text: every number of reports and pages is written here.
+
+`numbers` and `intervals` write a column of a report, with brackets around an interval. Pages have
+fewer digits: `number` writes a value by itself, and `grouped`, `interval` and `hull` write what has
+as many decimals as its column.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from itertools import accumulate, takewhile
 from typing import Any
 
@@ -27,6 +33,7 @@ _DAY = 86_400
 _LONG = 2 * _DAY
 _SMALLEST, _LARGEST = 1e-5, 1e12
 """Numbers outside of this range are written with an exponent."""
+_MAX_DECIMALS = 12
 
 Write = Callable[[Sequence[float], int], list[str]]
 """Writes the numbers of a column, fractions with so many decimals."""
@@ -56,11 +63,6 @@ def common_decimals(values: Iterable[float], decimals: int = 6) -> int:
         return decimals
     small, large = (math.floor(math.log10(end)) for end in (min(shown), max(shown)))
     return min(max(decimals, 1 - small), max(14 - large, 1))
-
-
-def number(value: float) -> str:
-    """Write one number as `numbers` does."""
-    return numbers([value])[0]
 
 
 def fixed(value: float, decimals: int) -> str:
@@ -100,18 +102,126 @@ def intervals(
     return [f"[{next(texts)}, {next(texts)}]" if pair else "" for pair in held]
 
 
-def interval_text(low: float, high: float) -> str:
-    """Write one interval as `intervals` does."""
-    return intervals([(low, high)])[0]
-
-
 def chance_title(level: float) -> str:
     """Name the sampling interval.
 
     >>> chance_title(0.95)
     '95% interval'
     """
-    return f"{100 * level:.6g}% interval"
+    return f"{percent(level)} interval"
+
+
+def number(value: float) -> str:
+    """Write a metric with four decimals, and small or large ones with significant digits.
+
+    A threshold has all of its digits.
+
+    >>> number(0.5), number(-2974.1395), number(0.00285291), number(2e300)
+    ('0.5000', '-2,974.14', '0.002853', '2e+300')
+    """
+    magnitude = abs(value)
+    if math.isnan(value):
+        return "\N{EN DASH}"
+    if isinstance(value, Threshold):
+        return str(value)
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if magnitude >= 1e6 or 0 < magnitude < 1e-3:
+        return f"{value:.4g}"
+    if 0 < magnitude < 0.01:
+        return f"{value:.6f}"
+    return f"{value:,.6g}" if magnitude >= 100 else f"{value:.4f}"
+
+
+def within(ends: Interval | None, *values: float) -> list[str]:
+    """Write numbers with two digits of the width of an interval: others say nothing.
+
+    >>> within((0.7943, 0.8304), 0.81302, 0.7943), within((41.09, 47.7), 44.2732), within(None, 0.5)
+    (['0.813', '0.794'], ['44.3'], ['0.5000'])
+    """
+    width = ends[1] - ends[0] if ends else 0.0
+    if not 0.0 < width < math.inf:
+        return [number(value) for value in values]
+    decimals = min(max(1 - math.floor(math.log10(width)), 0), _MAX_DECIMALS)
+    return [grouped(float(value), decimals) for value in values]
+
+
+def grouped(value: float, decimals: int) -> str:
+    """Write a number as `fixed` does, with its thousands apart.
+
+    >>> grouped(23702.901, 1), grouped(0.25, 4), grouped(1e-9, 4)
+    ('23,702.9', '0.2500', '1e-09')
+    """
+    is_apart = isinstance(value, float) and is_fixed(value) and not isinstance(value, Threshold)
+    return f"{value:,.{decimals}f}" if is_apart else fixed(value, decimals)
+
+
+def interval(low: float, high: float, decimals: int) -> str:
+    """Write an interval with ends rounded like other numbers.
+
+    >>> interval(-0.05, 0.25, 2)
+    '-0.05 to 0.25'
+    """
+    return _joining(low).join(grouped(end, decimals) for end in (low, high))
+
+
+def hull(low: float, high: float, decimals: int) -> str:
+    """Write a certified interval with its ends rounded outward.
+
+    >>> hull(0.12345, 0.23451, 4), hull(1e-9, 0.23451, 4)
+    ('0.1234 \N{EN DASH} 0.2346', '1e-09 \N{EN DASH} 0.2346')
+    """
+    ends = _outward(low, decimals, ROUND_FLOOR), _outward(high, decimals, ROUND_CEILING)
+    return _joining(low).join(ends)
+
+
+def _joining(low: float) -> str:
+    """Choose what is between the ends of an interval: no dash is beside a minus sign."""
+    return " to " if low < 0.0 else " \N{EN DASH} "
+
+
+def decimals_of(low: float, high: float) -> int:
+    """Count the decimals that distinguish two numbers, at least four.
+
+    >>> decimals_of(0.25, 0.75), decimals_of(0.123456, 0.123467)
+    (4, 6)
+    """
+    width = high - low
+    needed = 1 - math.floor(math.log10(width)) if 0 < width < 1 else 0
+    return min(max(4, needed), _MAX_DECIMALS)
+
+
+def _outward(end: float, decimals: int, rounding: str) -> str:
+    if is_fixed(end) and math.isfinite(end):
+        return f"{Decimal(end).quantize(Decimal(1).scaleb(-decimals), rounding):,f}"
+    return f"{float(Context(6, rounding).create_decimal_from_float(end)):g}"
+
+
+def count(value: float) -> str:
+    """Write a weight: whole weights in full, others with six digits.
+
+    >>> count(1797), count(2.5), count(1e300)
+    ('1,797', '2.5', '1e+300')
+    """
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def share(value: float) -> str:
+    """Write a share in percent; only a share of exactly 1 is written as 100%.
+
+    >>> share(0.0312), share(1.0), share(0.0001), share(0.9999)
+    ('3.1%', '100%', '<0.1%', '>99.9%')
+    """
+    if value in (0.0, 1.0):
+        return f"{100 * value:.0f}%"
+    if value < 0.001:
+        return "<0.1%"
+    return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
+
+
+def percent(level: float) -> str:
+    """Write a probability as it was given."""
+    return f"{100 * level:.6g}%"
 
 
 def in_sentence(heading: str) -> str:
@@ -288,6 +398,15 @@ def clock_text(seconds: float) -> str:
     '2023-11-14 22:13:20 UTC'
     """
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def time_text(time: Any, between: str = "T") -> str:
+    """Write a time in its public form, in UTC, or a step; whole seconds have no fraction.
+
+    >>> time_text("2023-11-14T22:13:20.000000Z", " "), time_text(20)
+    ('2023-11-14 22:13:20', '20')
+    """
+    return str(time).removesuffix("Z").removesuffix(".000000").replace("T", between)
 
 
 def time_texts(times: Sequence[Any]) -> list[str]:

@@ -11,10 +11,10 @@ import numpy as np
 from streameval.exact.array_types import Floats
 from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.charts import RATES, Axis, layer, nice_axis, time_axis
-from streameval.render.markup import Html, element, joined, label, percent
+from streameval.render.markup import Html, element, joined, label
 from streameval.render.svg import Frame, picture
 from streameval.render.tables import dash_note, text_table
-from streameval.render.text import chance_title, intervals, numbers, time_texts
+from streameval.render.text import chance_title, intervals, numbers, percent, time_texts
 
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4

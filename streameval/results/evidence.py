@@ -13,7 +13,7 @@ from streameval.errors import UnknownMetricError
 from streameval.exact.array_types import Floats, Mask
 from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render.sheets import Grid, Sheet, SheetColumn
-from streameval.render.text import plural
+from streameval.render.text import plural, time_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Reported, Result
 
@@ -157,7 +157,7 @@ class Evidence(Reported):
         columns = self.per_pane()
         shown = slice(max(self.n_panes - _SHOWN, 0), None)
         grid = [
-            SheetColumn.of_names("pane ends", map(_moment, columns["end"][shown])),
+            SheetColumn.of_names("pane ends", map(time_text, columns["end"][shown])),
             SheetColumn([str(self.metric), *(f"{value:.4f}" for value in columns["value"][shown])]),
             SheetColumn(
                 ["evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])]
@@ -182,7 +182,7 @@ class Evidence(Reported):
 
     @property
     def _alarm_text(self) -> str:
-        return f"alarm at {_moment(self.fired_at)}" if self.firing else "no alarm"
+        return f"alarm at {time_text(self.fired_at)}" if self.firing else "no alarm"
 
     def __repr__(self) -> str:
         """Show metric, limit and evidence on one line."""
@@ -191,11 +191,6 @@ class Evidence(Reported):
             f"log_evidence={self.log_evidence:.4g} of {self.log_threshold:.4g}, "
             f"n_panes={self.n_panes}{'' if self.exact else ', normal approximation'})"
         )
-
-
-def _moment(time: Any) -> str:
-    """Write a time or a step; whole seconds have no fraction."""
-    return str(time).removesuffix(".000000")
 
 
 def read_pane(result: Result | None, metric: MetricName) -> tuple[float, Statistic]:

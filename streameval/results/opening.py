@@ -11,8 +11,17 @@ import numpy as np
 from streameval.metrics.intervals import level_of_each
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import ByClass, Confusions, Matrix, PageContent, Reliability, Row
-from streameval.render.markup import count, number, share, short, within
-from streameval.render.text import chance_title, in_sentence, plural, time_texts
+from streameval.render.markup import short
+from streameval.render.text import (
+    chance_title,
+    count,
+    in_sentence,
+    number,
+    plural,
+    share,
+    time_texts,
+    within,
+)
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.pairs import SamplePair
 from streameval.results.ranking import Ranking

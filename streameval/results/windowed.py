@@ -19,7 +19,7 @@ from streameval.render import plots
 from streameval.render.blocks import OverTime, PanePoint, TimeLine
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, reading_columns
-from streameval.render.text import numbers, plural, time_texts
+from streameval.render.text import numbers, plural, time_text, time_texts
 from streameval.results.collection import (
     DECIMALS,
     CollectionResult,
@@ -291,7 +291,7 @@ class WindowedResult(CollectionResult):
 
 
 def _text(start: Any) -> str:
-    return BEFORE if start is None else str(start).removesuffix(".000000")
+    return BEFORE if start is None else time_text(start)
 
 
 def _of(pane: PaneResult, value: Any) -> Any:

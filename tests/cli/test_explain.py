@@ -12,7 +12,7 @@ from offenders import each
 import streameval as se
 from streameval.cli.states.explain import brief
 from streameval.configs.measures.requested import DEFAULT_MEASURES
-from streameval.render.text import listed_few, number
+from streameval.render.text import listed_few, numbers
 from streameval.results.result import Result
 
 MEASURES = [*DEFAULT_MEASURES, "dcg@3", "rprec", "lrap", "rbp", "err@5", "bpref", "judged@5"]
@@ -113,7 +113,7 @@ def test_explain_gives_every_metric_its_value_and_meaning(kind, explained):
     result = accumulator.compute()
     text = explained(accumulator)
     for name, reading in result.readings().items():
-        shown = f"{name}  {number(reading.value)}"
+        shown = f"{name}  {numbers([reading.value])[0]}"
         assert re.search(rf"^{re.escape(shown)}(  |$)", text, re.MULTILINE)
         assert len(result.meaning(name)) > 5
         assert result.meaning(name) in " ".join(text.split())

@@ -16,19 +16,9 @@ from offenders import each
 
 from streameval.metrics.bounded import Threshold
 from streameval.render.charts import Axis, nice_axis
-from streameval.render.markup import (
-    Html,
-    clean,
-    count,
-    element,
-    hull,
-    interval,
-    joined,
-    number,
-    share,
-    short,
-)
+from streameval.render.markup import Html, clean, element, joined, short
 from streameval.render.svg import Frame
+from streameval.render.text import count, hull, interval, number, share
 
 TO = " \N{EN DASH} "
 CSS = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")

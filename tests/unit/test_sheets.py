@@ -17,7 +17,7 @@ from streameval.render.sheets import (
     reading_grid,
     sheet_text,
 )
-from streameval.render.text import intervals, number, numbers, shorten, shorten_middle
+from streameval.render.text import intervals, numbers, shorten, shorten_middle
 
 NAMES = SheetColumn.of_names("class", ["owl", "x" * 60])
 SHARES = SheetColumn(["share", "0.5", "0.25"])
@@ -40,7 +40,7 @@ def test_numbers_of_a_column_have_one_format(values, decimals, texts):
 
 
 def test_number_alone_has_the_format_of_a_column_of_one():
-    assert (number(0.25), number(12)) == ("0.250000", "12")
+    assert (numbers([0.25]), numbers([12])) == (["0.250000"], ["12"])
 
 
 def test_ends_of_the_intervals_of_a_column_have_one_format():

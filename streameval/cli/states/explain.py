@@ -16,7 +16,8 @@ from streameval.cli.terminal import CommandOutput
 from streameval.configs.collection import SEPARATOR, Member
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
-from streameval.render.text import WIDTH, interval_text, number, plural, printable
+from streameval.render.sheets import reading_columns
+from streameval.render.text import WIDTH, plural, printable
 from streameval.results.class_curves import ClassCurves
 from streameval.results.result import Result
 
@@ -165,12 +166,9 @@ def _options(accumulator: Any) -> Iterator[tuple[str, str]]:
 
 def _value(name: str, reading: Reading) -> str:
     """Write a value with its intervals."""
-    parts = [f"{name}  {number(reading.value)}"]
-    if reading.is_open:
-        parts.append(interval_text(*reading.certified))
-    if reading.sampling is not None:
-        parts.append(f"95% {interval_text(*reading.sampling)}")
-    return "  ".join(parts)
+    columns = reading_columns(name, [reading], _LEVEL)
+    value, certified, sampling = (column.cells[1] for column in columns)
+    return "  ".join(filter(None, [name, value, certified, sampling and f"95% {sampling}"]))
 
 
 def _key(readings: Iterable[Reading], terms: str, drawn: str) -> Lines:
