@@ -13,11 +13,9 @@ from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.options import Reporting, refuse
 from streameval.cli.slices import Arrangement, arranged, judged, slice_entries, slice_sheet
 from streameval.cli.terminal import CommandOutput, Drawn, Note, painter, width_of
-from streameval.metrics.table import Reading
 from streameval.render.sheets import Sheet, markdown, reading_grid, sheet_text
 from streameval.render.text import json_line, json_time
 from streameval.results.collection import read_or_nan
-from streameval.results.names import MetricName
 from streameval.results.result import Result
 
 if TYPE_CHECKING:
@@ -188,18 +186,17 @@ def _sheet(found: Findings, reporting: Reporting) -> Sheet:
     if found.slices is not None:
         return [*slice_sheet(result, found.slices, reporting), note]
     if reporting.metrics:
-        chosen = {str(name): _reading(result, name, level) for name in reporting.metrics}
+        chosen = {str(name): result.read(name, level=level) for name in reporting.metrics}
         return [reading_grid(chosen, level), result.scope_of(reporting.metrics), note]
     return result.sheet(level)
 
 
 def _entries(found: Findings, order: Arrangement, reporting: Reporting) -> dict[str, Any]:
     """Return the entries of the JSON object."""
-
-    def describe(result: Result) -> dict[str, Any]:
-        return described(result, reporting, read_or_nan)
-
-    entries = described(found.result, reporting, _reading)
+    for metric in reporting.metrics:
+        found.result.asked(metric)  # raises for a class that no row has
+    describe = partial(described, reporting=reporting)
+    entries = describe(found.result)
     if found.slices is not None:
         entries |= slice_entries(found.slices, describe)
     if found.windows is not None:
@@ -212,25 +209,13 @@ def _entries(found: Findings, order: Arrangement, reporting: Reporting) -> dict[
     return entries
 
 
-def described(
-    result: Result, reporting: Reporting, read: Callable[[Result, MetricName, float], Reading]
-) -> dict[str, Any]:
-    """Describe the metrics that were chosen, or all of them."""
+def described(result: Result, reporting: Reporting) -> dict[str, Any]:
+    """Describe the metrics that were chosen, nan if no row has their class, or all metrics."""
     level = reporting.level
     if not reporting.metrics:
         return result.entries(level, bounds=reporting.bounds)
-    readings = {str(metric): read(result, metric, level) for metric in reporting.metrics}
-    sampling = {name: reading.sampling for name, reading in readings.items()}
+    readings = {str(metric): read_or_nan(result, metric, level) for metric in reporting.metrics}
     certified = {name: reading.certified for name, reading in readings.items()}
     has_bounds = reporting.bounds or any(reading.is_open for reading in readings.values())
-    return {
-        **result.subject(),
-        "metrics": {name: reading.value for name, reading in readings.items()},
-        **({"bounds": certified} if has_bounds else {}),
-        "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
-        "level": level,
-    }
-
-
-def _reading(result: Result, metric: MetricName, level: float) -> Reading:
-    return result.read(metric, level=level)
+    found = result.metric_entries(readings, {"bounds": certified} if has_bounds else {})
+    return found | {"level": level}

@@ -73,7 +73,6 @@ from streameval.monitoring.routes import Unsent, read_routes
 from streameval.monitoring.sources import Source
 from streameval.monitoring.status import Closed, Step, Weights
 from streameval.render.text import json_line, plural, time_texts
-from streameval.results.collection import read_or_nan
 from streameval.results.names import RESULTS_BY_TASK, MetricName
 from streameval.runs.counting import Plan, RowShare
 from streameval.runs.sources import RawRow
@@ -618,7 +617,7 @@ class JsonLines:
 
     def _line(self, pane: Closed) -> str:
         window = pane_result(pane.start, pane.end, pane.n_rows, pane.accumulator)
-        entry = window_entry(window, lambda one: described(one, self._reporting, read_or_nan))
+        entry = window_entry(window, lambda one: described(one, self._reporting))
         if window.slices is not None and pane.by_slice is not None:
             values = list(window.slices)
             for one, value in zip(entry["slices"], values, strict=True):

@@ -267,14 +267,19 @@ class Result(Reported, ReadResult):
             return self._member_entries(level, bounds=bounds)
         readings = self.readings(level)
         bounds = bounds or any(reading.is_open for reading in readings.values())
+        found = self.metric_entries(readings, self._certainty(readings, bounds=bounds))
+        return found | {"level": level} | self._details(level, bounds=bounds)
+
+    def metric_entries(
+        self, readings: Mapping[str, Reading], certainty: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Build the entries of the JSON object about some metrics of the result."""
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
             **self.subject(),
             "metrics": {name: reading.value for name, reading in readings.items()},
-            **self._certainty(readings, bounds=bounds),
+            **certainty,
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
-            "level": level,
-            **self._details(level, bounds=bounds),
         }
 
     def _member_entries(self, level: float, *, bounds: bool) -> dict[str, Any]:
