@@ -16,12 +16,23 @@ from streameval.exact.array_types import Floats
 from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import AlertState
+from streameval.monitoring.status import BAD, Status, Vitals, time_number
 from streameval.render.blocks import PanePoint, numbers_of
 from streameval.render.markup import DASH, Html, element, joined, label, moment, terms, whole_page
 from streameval.render.sparklines import Strip, gauge, sparkline
 from streameval.render.svg import hatching
 from streameval.render.tables import scrolled_table
-from streameval.render.text import count, hull, interval, number, percent, plural, share, time_text
+from streameval.render.text import (
+    clock_text,
+    count,
+    hull,
+    interval,
+    number,
+    percent,
+    plural,
+    share,
+    time_text,
+)
 from streameval.render.time_pictures import (
     coverage_picture,
     share_picture,
@@ -108,8 +119,6 @@ class MetricSeries:
     Parameters
     ----------
     metric : str
-    readings : sequence of Reading
-        One for each pane.
     limits : sequence of float
         The limits that alerts watch.
     fired : sequence of int
@@ -118,11 +127,10 @@ class MetricSeries:
         What alerts rest on that are not inactive, in each pane: the share of the evidence of an
         alarm; NaN where it is not known. Empty without such an alert.
     numbers : float64 array, shape (5, panes)
-        The readings as `numbers_of` returns them.
+        The readings of the points, as `numbers_of` returns them.
     """
 
     metric: str
-    readings: Sequence[Reading] = ()
     limits: Sequence[float] = ()
     fired: Sequence[int] = ()
     evidence: Sequence[float] = ()
@@ -218,61 +226,42 @@ class View:
     Parameters
     ----------
     title : str
-    number : int
-        Of the commit.
-    committed : str
-        When it was made.
-    facts : sequence of (str, str)
-        The status: names and values.
-    panes : ViewedPanes, optional
-        None before the first row.
-    whole : Card, optional
-        All rows; None before the first.
-    slices : sequence of Card
-        In the order of display.
+    status : Status
+        That of the commit.
+    vitals : Vitals, optional
+        The numbers of the monitor itself.
+    panes : ViewedPanes
+    cards : sequence of Card
+        That of all rows, then slices in the order of display; none before the first row.
     others : sequence of AlertState
         Alerts that are not about a metric, such as silence.
     level : float
         That of the sampling intervals.
     is_complete : bool
         Whether all older panes have been read.
-    awaited : {"rows", "labels", ""}
-        What the monitor has read none of, although it reads such a source.
-    newest_at : float, optional
-        The time of the newest row, in seconds since 1970; None if rows have no time of the clock.
-    own : sequence of (str, str)
-        The numbers of the monitor itself.
     edition : int
         How many titles there have been.
     """
 
     title: str
-    number: int
-    committed: str
-    facts: Sequence[tuple[str, str]]
-    panes: ViewedPanes | None
-    whole: Card | None
-    slices: Sequence[Card]
+    status: Status
+    vitals: Vitals | None
+    panes: ViewedPanes
+    cards: Sequence[Card]
     others: Sequence[AlertState]
     level: float
-    is_complete: bool = True
-    awaited: str = ""
-    newest_at: float | None = None
-    own: Sequence[tuple[str, str]] = ()
+    is_complete: bool
     edition: int = 1
 
     @property
     def version(self) -> str:
         """The identifier of the content."""
-        whole = version_of(self.number, self.edition)
-        if self.is_complete or self.panes is None:
-            return whole
-        return f"{whole}-{len(self.panes.counted)}"
+        whole = version_of(self.status.number, self.edition)
+        return whole if self.is_complete else f"{whole}-{len(self.panes.counted)}"
 
     def count(self, state: str) -> int:
         """Count the alerts in a state."""
-        cards = [*self.slices, *([] if self.whole is None else [self.whole])]
-        alerts = [*self.others, *(alert for card in cards for alert in card.alerts)]
+        alerts = [*self.others, *(alert for card in self.cards for alert in card.alerts)]
         return sum(alert.state == state for alert in alerts)
 
     @property
@@ -287,7 +276,8 @@ class View:
         if firing or pending:
             counts = ((firing, "firing"), (pending, "pending"))
             return ", ".join(f"{plural(n, 'alert')} {state}" for n, state in counts if n)
-        return f"Waiting for {self.awaited}" if self.awaited else "No alert is firing"
+        awaited = _awaited(self.status)
+        return f"Waiting for {awaited}" if awaited else "No alert is firing"
 
 
 def version_of(number: int, edition: int) -> str:
@@ -313,18 +303,17 @@ def fragment(view: View) -> Html:
     parts = [_header(view)]
     if view.others:
         parts.append(element("section", _alerts(view.others), class_="others"))
-    if view.whole is None or view.panes is None:
-        parts.append(element("section", element("p", "No rows have been counted yet.")))
-    else:
-        parts.append(_whole(view.whole, view.panes, view.level))
-    if view.slices and view.panes is not None:
-        frame = _Frame.of(view.panes, view.slices[0].series, view.level)
-        cards = element("div", *(_card(card, frame) for card in view.slices), class_="cards")
-        title = element("h2", f"Slices ({len(view.slices):,})")
+    whole, slices = view.cards[:1], view.cards[1:]
+    nothing = element("section", element("p", "No rows have been counted yet."))
+    parts += [_whole(card, view.panes, view.level) for card in whole] or [nothing]
+    if slices:
+        frame = _Frame.of(view.panes, slices[0].series, view.level)
+        cards = element("div", *(_card(card, frame) for card in slices), class_="cards")
+        title = element("h2", f"Slices ({len(slices):,})")
         parts.append(element("section", title, cards))
-    if view.own:
-        title = element("h2", "The monitor itself")
-        parts.append(element("section", title, terms(view.own, "facts"), id="monitor"))
+    if view.vitals is not None:
+        title, own = element("h2", "The monitor itself"), terms(_own_facts(view.vitals), "facts")
+        parts.append(element("section", title, own, id="monitor"))
     return element(
         "main",
         *parts,
@@ -333,8 +322,56 @@ def fragment(view: View) -> Html:
         data_title=_tab_title(view),
         data_summary=view.summary,
         data_state=view.state,
-        data_newest=view.newest_at,
+        data_newest=_seconds(view.status.last_event_time),
     )
+
+
+def facts_of(status: Status) -> list[tuple[str, str]]:
+    """List the informative numbers of a status."""
+    facts = [("Rows", f"{status.n_rows:,}")]
+    if status.coverage is not None:
+        facts.append(("Labelled", share(status.coverage)))
+    if status.n_pending or status.label_watermark is not None:
+        facts.append(("Waiting for a label", f"{status.n_pending:,}"))
+    times = {
+        "Newest row": status.last_event_time,
+        "Rows complete until": status.watermark,
+        "Labels complete until": status.label_watermark,
+        "Panes mature until": status.mature_until,
+    }
+    facts += [(name, moment_of(time)) for name, time in times.items() if time is not None]
+    if status.is_full:
+        facts.append(("Predictions", "not read until labels come"))
+    if status.waits_for is not None:
+        until = time_text(status.waits_for, " ")
+        facts.append(("Ahead of the clock", f"rows up to {until} are not read yet"))
+    named = {"Bad rows": status.n_bad} if status.n_bad else {}
+    named |= {
+        name.replace("_", " ").capitalize(): number
+        for name, number in status.counters.items()
+        if number and name not in (*BAD, "labels")
+    }
+    return facts + [(name, f"{number:,}") for name, number in named.items()]
+
+
+def _own_facts(vitals: Vitals) -> list[tuple[str, str]]:
+    """List the numbers of the monitor itself."""
+    return [
+        (vital.heading if key is None else f"{vital.heading} ({key})", vital.write(number))
+        for vital, key, number in vitals.numbers()
+    ]
+
+
+def _awaited(status: Status) -> str:
+    """Name what no row has been read of."""
+    if not status.n_rows:
+        return "rows"
+    return "labels" if "labels" in status.positions and not status.counters.get("labels") else ""
+
+
+def _seconds(time: Any) -> float | None:
+    """Return a time in seconds since 1970; a step has none."""
+    return None if time is None or isinstance(time, int) else time_number(time) / 1e6
 
 
 def _tab_title(view: View) -> str:
@@ -343,6 +380,8 @@ def _tab_title(view: View) -> str:
 
 
 def _header(view: View) -> Html:
+    status = view.status
+    committed = status.committed_at
     return element(
         "header",
         element(
@@ -354,11 +393,11 @@ def _header(view: View) -> Html:
         element(
             "p",
             element("span", f"reloaded every {_RELOAD_SECONDS} s", id="connection"),
-            f" · commit {view.number:,}, ",
-            view.committed,
+            f" · commit {status.number:,}, ",
+            "not begun yet" if committed is None else moment(clock_text(committed)),
             class_="when",
         ),
-        terms(view.facts, "facts"),
+        terms(facts_of(status), "facts"),
     )
 
 
@@ -369,11 +408,14 @@ def _whole(card: Card, viewed: ViewedPanes, level: float) -> Html:
     for index, series in enumerate(card.series):
         panes = [
             PanePoint(
-                pane.start, pane.end, pane.rows, point.labelled, reading, at >= viewed.n_mature
+                pane.start,
+                pane.end,
+                pane.rows,
+                point.labelled,
+                point.readings[index],
+                at >= viewed.n_mature,
             )
-            for at, (pane, point, reading) in enumerate(
-                zip(viewed.counted, card.points, series.readings, strict=True)
-            )
+            for at, (pane, point) in enumerate(zip(viewed.counted, card.points, strict=True))
         ]
         caption = element("h3", label(series.metric, 40))
         figures.append(
@@ -491,7 +533,7 @@ def _card(card: Card, frame: _Frame) -> Html:
                 series.numbers,
                 frame.panes.n_mature,
                 series.limits,
-                _spoken(card, series, frame),
+                _spoken(card, index, frame),
                 series.fired,
             ),
             _gauge(frame.strip, series),
@@ -591,16 +633,17 @@ def _hull(certified: Interval) -> str:
     return hull(float(low), float(high), _DECIMALS)
 
 
-def _spoken(card: Card, series: MetricSeries, frame: _Frame) -> str:
+def _spoken(card: Card, index: int, frame: _Frame) -> str:
     """Say in a sentence what a sparkline shows."""
-    n_mature = frame.panes.n_mature
+    n_mature, series = frame.panes.n_mature, card.series[index]
     values = series.numbers[0, :n_mature]
     defined = values[np.isfinite(values)]
-    reading, n_open = frame.panes.newest(series.readings), len(series.readings) - n_mature
+    n_open = len(card.points) - n_mature
     opened = f" {plural(n_open, 'newer pane')} still open." if n_open else ""
     name = f"{series.metric} of {card.name}"
     if not len(defined):
         return f"{name}: no mature pane defines it.{opened}"
+    reading = frame.panes.newest(card.points).readings[index]
     if math.isnan(reading.value):
         now = "undefined in the newest mature pane"
     else:

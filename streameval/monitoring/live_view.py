@@ -27,12 +27,10 @@ from streameval.monitoring.live_markup import (
     View,
     ViewedPane,
     ViewedPanes,
-    moment_of,
 )
 from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
 from streameval.monitoring.rules import AlertState
 from streameval.monitoring.status import (
-    BAD,
     SliceRows,
     Snapshot,
     Status,
@@ -40,8 +38,7 @@ from streameval.monitoring.status import (
     time_number,
 )
 from streameval.render.blocks import numbers_of
-from streameval.render.markup import moment
-from streameval.render.text import clock_text, share, time_text
+from streameval.render.text import time_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
@@ -72,33 +69,22 @@ class ViewBuilder:
 
     def build(self, title: str, snapshot: Snapshot, vitals: Vitals | None = None) -> View:
         """Put together what a page shows of a commit."""
-        status, windowed = snapshot.status, snapshot.windowed
-        committed = status.committed_at
         counted = self._read(snapshot)
-        panes, n_same = self._panes(counted, status)
-        cards = self._all_cards(windowed.view().config, panes, n_same, snapshot) if counted else []
-        others = [one for one in snapshot.alerts if _is_about_all(one)]
+        panes, n_same = self._panes(counted, snapshot.status)
         return View(
             title=title,
-            number=status.number,
-            committed="not begun yet" if committed is None else moment(clock_text(committed)),
-            facts=_facts(status),
-            panes=panes if counted else None,
-            whole=cards[0] if cards else None,
-            slices=cards[1:],
-            others=_raised(others),
+            status=snapshot.status,
+            vitals=vitals,
+            panes=panes,
+            cards=self._all_cards(panes, n_same, snapshot) if counted else [],
+            others=_raised([one for one in snapshot.alerts if _is_about_all(one)]),
             level=self._level,
             is_complete=self._is_complete,
-            awaited=_awaited(status),
-            newest_at=_seconds(status.last_event_time),
-            own=[] if vitals is None else _own_facts(vitals),
         )
 
-    def _all_cards(
-        self, config: WindowedConfig, panes: ViewedPanes, n_same: int, snapshot: Snapshot
-    ) -> list[Card]:
+    def _all_cards(self, panes: ViewedPanes, n_same: int, snapshot: Snapshot) -> list[Card]:
         """Make the card of all rows, then those of slices in the order of attention."""
-        alerts = _alerts_by_slice(snapshot.alerts)
+        alerts, config = _alerts_by_slice(snapshot.alerts), snapshot.windowed.view().config
         named = [(..., "All rows", None), *self._named_values(config)]
         for value, name, items in named:
             kept = self._cards.get(value)
@@ -150,7 +136,6 @@ class ViewBuilder:
             series.append(
                 attrs.evolve(
                     one,
-                    readings=[*one.readings[:first], *new],
                     numbers=np.concatenate([one.numbers[:, :first], numbers_of(new)], axis=1),
                     limits=tuple(limits),
                     fired=_fired(panes, about),
@@ -302,10 +287,10 @@ def _rank(card: Card, whole: Card, panes: ViewedPanes) -> tuple[Any, ...]:
 
 def _worse(card: Card, whole: Card, panes: ViewedPanes) -> int:
     """Return how clearly a slice is worse than all rows, in half widths of its intervals."""
-    found = 0.0
-    for series, other in zip(card.series, whole.series, strict=True):
-        mine, all_rows = panes.newest(series.readings), panes.newest(other.readings)
-        if mine is None or mine.sampling is None:
+    found, newest = 0.0, [panes.newest(one.points) for one in (card, whole)]
+    pairs = zip(*(one.readings for one in newest if one is not None), strict=True)
+    for series, (mine, all_rows) in zip(card.series, pairs, strict=False):
+        if mine.sampling is None:
             continue
         low, high = mine.sampling
         gap = float(all_rows.value) - float(mine.value)
@@ -332,53 +317,5 @@ def _raised(alerts: Sequence[AlertState]) -> list[AlertState]:
     return sorted(raised, key=lambda one: _STATES.index(one.state))
 
 
-def _facts(status: Status) -> list[tuple[str, str]]:
-    """List the informative numbers of a status."""
-    facts = [("Rows", f"{status.n_rows:,}")]
-    if status.coverage is not None:
-        facts.append(("Labelled", share(status.coverage)))
-    if status.n_pending or status.label_watermark is not None:
-        facts.append(("Waiting for a label", f"{status.n_pending:,}"))
-    times = {
-        "Newest row": status.last_event_time,
-        "Rows complete until": status.watermark,
-        "Labels complete until": status.label_watermark,
-        "Panes mature until": status.mature_until,
-    }
-    facts += [(name, moment_of(time)) for name, time in times.items() if time is not None]
-    if status.is_full:
-        facts.append(("Predictions", "not read until labels come"))
-    if status.waits_for is not None:
-        until = time_text(status.waits_for, " ")
-        facts.append(("Ahead of the clock", f"rows up to {until} are not read yet"))
-    named = {"Bad rows": status.n_bad} if status.n_bad else {}
-    named |= {
-        name.replace("_", " ").capitalize(): number
-        for name, number in status.counters.items()
-        if number and name not in (*BAD, "labels")
-    }
-    return facts + [(name, f"{number:,}") for name, number in named.items()]
-
-
-def _own_facts(vitals: Vitals) -> list[tuple[str, str]]:
-    """List the numbers of the monitor itself."""
-    return [
-        (vital.heading if key is None else f"{vital.heading} ({key})", vital.write(number))
-        for vital, key, number in vitals.numbers()
-    ]
-
-
-def _awaited(status: Status) -> str:
-    """Name what no row has been read of."""
-    if not status.n_rows:
-        return "rows"
-    return "labels" if "labels" in status.positions and not status.counters.get("labels") else ""
-
-
 def _pane_text(start: Any) -> str:
     return time_text(start, " ").removesuffix(":00")
-
-
-def _seconds(time: Any) -> float | None:
-    """Return a time in seconds since 1970; a step has none."""
-    return None if time is None or isinstance(time, int) else time_number(time) / 1e6

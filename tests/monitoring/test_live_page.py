@@ -27,7 +27,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Reading
 from streameval.monitoring.alerts import parse_rule
-from streameval.monitoring.live_markup import Card, View, document, fragment
+from streameval.monitoring.live_markup import Card, View, document, facts_of, fragment
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.live_view import ViewBuilder
 from streameval.monitoring.metric_rules import read_defined
@@ -178,7 +178,7 @@ def coverage(card: Card) -> list[float]:
 
 
 def order(shown: Snapshot) -> list[str]:
-    return [card.name.removeprefix("country=") for card in view(shown).slices]
+    return [card.name.removeprefix("country=") for card in view(shown).cards[1:]]
 
 
 def test_page_shows_every_series_with_value_interval_and_coverage() -> None:
@@ -195,9 +195,8 @@ def test_page_shows_every_series_with_value_interval_and_coverage() -> None:
 
 def test_page_shows_the_coverage_of_each_slice() -> None:
     made = view(covered({"DE": [40, 45], "FR": [40, 45]}, unlabelled(1, DE=50, FR=150)))
-    assert made.whole is not None
-    assert coverage(made.whole) == [1.0, 1 / 3]
-    shown = {card.name: coverage(card) for card in made.slices}
+    assert coverage(made.cards[0]) == [1.0, 1 / 3]
+    shown = {card.name: coverage(card) for card in made.cards[1:]}
     assert shown == {"country=DE": [1.0, 0.5], "country=FR": [1.0, 0.25]}
     text = fragment(made)
     assert "50 labelled rows · coverage 50.0%" in text
@@ -207,7 +206,7 @@ def test_page_shows_the_coverage_of_each_slice() -> None:
 
 def test_slice_whose_labels_never_come_has_a_card() -> None:
     made = view(covered({"DE": [40, 45]}, unlabelled(1, FR=9)))
-    of = {card.name: coverage(card) for card in made.slices}
+    of = {card.name: coverage(card) for card in made.cards[1:]}
     assert of["country=DE"] == [1.0, 1.0]
     assert math.isnan(of["country=FR"][0])
     assert of["country=FR"][1] == 0.0
@@ -217,7 +216,7 @@ def test_slice_whose_labels_never_come_has_a_card() -> None:
 def test_other_rows_have_a_coverage() -> None:
     values = {value: [40] for value in "ABCDEF"}
     made = view(covered(values, unlabelled(0, A=50, B=50, C=50, D=50, E=50, F=50)))
-    assert [coverage(card) for card in made.slices] == [[0.5]] * 4
+    assert [coverage(card) for card in made.cards[1:]] == [[0.5]] * 4
 
 
 def test_alert_about_the_coverage_of_a_slice_is_on_its_card() -> None:
@@ -228,21 +227,19 @@ def test_alert_about_the_coverage_of_a_slice_is_on_its_card() -> None:
     ]
     shown = attrs.evolve(covered({"DE": [40], "FR": [40]}), alerts=tuple(states))
     made = view(shown, metrics=())
-    assert made.whole is not None
     assert [one.rule for one in made.others] == [rule]
-    assert {card.name: card.state for card in made.slices} == {
+    assert {card.name: card.state for card in made.cards[1:]} == {
         "country=DE": "firing",
         "country=FR": "inactive",
     }
-    assert "coverage" not in [one.metric for one in made.whole.series]
+    assert "coverage" not in [one.metric for one in made.cards[0].series]
 
 
 def test_coverage_that_is_not_known_is_a_dash() -> None:
     held = windowed({"DE": [40, 45]})
     held.update(unlabelled(0, DE=50) | {"ts": [held.newest] * 50})
     made = view(snapshot(se.from_bytes(without_unlabelled(held)), n_open=0))
-    assert made.whole is not None
-    assert coverage(made.whole) == [1.0, 0.5]
+    assert coverage(made.cards[0]) == [1.0, 0.5]
     assert f"50 labelled rows · coverage {DASH}</p>" in fragment(made), "as markup, not as text"
 
 
@@ -280,7 +277,7 @@ def test_page_knows_when_its_newest_row_was(newest: Any, written: str | None) ->
 def test_pane_without_labels_leaves_metrics_undefined() -> None:
     made = view(covered({"DE": [40, 45]}, unlabelled(2, DE=1)))
     text = fragment(made)
-    assert made.slices[0].state == "silent"
+    assert made.cards[1].state == "silent"
     assert "undefined in the newest mature pane; between 0.8000 and 0.9000 in 2 panes." in text
     assert "No labelled rows." in text
     assert "0 labelled rows · coverage 0%" in text
@@ -381,8 +378,7 @@ def test_alerts_about_sources_stand_above_all_rows() -> None:
     ]
     made = view(snapshot(windowed({"DE": [40]}), alerts=alerts))
     assert [one.rule for one in made.others] == [one.rule for one in alerts]
-    assert made.whole is not None
-    assert made.whole.alerts == []
+    assert made.cards[0].alerts == []
     text = fragment(made)
     assert text.index("no data for 10m") < text.index("All rows")
 
@@ -431,30 +427,31 @@ def test_metric_that_is_better_when_low_is_worse_when_high() -> None:
     country = ["a"] * 100 + ["z"] * 100
     held.update({"y_true": truth, "y_pred": guess, "ts": [0] * 200, "country": country})
     made = view(snapshot(held, n_open=0), ["hamming_loss"])
-    assert [card.name for card in made.slices] == ["country=z", "country=a"]
+    assert [card.name for card in made.cards[1:]] == ["country=z", "country=a"]
 
 
 def test_slice_that_seldom_has_rows_is_not_silent() -> None:
     held = windowed({"often": [40] * 4, "seldom": [None, 40, None, None]})
-    assert [card.state for card in view(snapshot(held, n_open=0)).slices] == ["inactive"] * 2
+    assert [card.state for card in view(snapshot(held, n_open=0)).cards[1:]] == ["inactive"] * 2
 
 
 def test_rows_without_a_slice_have_a_card_of_their_own() -> None:
     held = windowed({value: [40, 40] for value in "abcd"}, values=["a", "b", "c"])
     made = view(snapshot(held, n_open=0))
-    assert [card.name for card in made.slices] == ["country=a", "country=b", "country=c", "other"]
+    names = [card.name for card in made.cards[1:]]
+    assert names == ["country=a", "country=b", "country=c", "other"]
 
 
 def test_slice_without_rows_in_the_panes_shown_is_there() -> None:
     held = windowed({"old": [40] + [None] * 70, "new": [None] + [40] * 70}, per=2)
-    assert {card.name for card in view(snapshot(held)).slices} == {"country=old", "country=new"}
+    assert {card.name for card in view(snapshot(held)).cards[1:]} == {"country=old", "country=new"}
 
 
 def test_page_without_slices_shows_all_rows_alone() -> None:
     held = se.Windowed(se.ConfusionAccumulator(), pane="1m", time="ts", unit="s")
     held.update({"y_true": [1, 0], "y_pred": [1, 1], "ts": [0, 60]})
     made = view(snapshot(held, n_open=0))
-    assert not made.slices
+    assert not made.cards[1:]
     assert "Slices" not in fragment(made)
     page(made)
 
@@ -477,8 +474,7 @@ def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
     alerts = [alert("inactive", metric="recall[1]", rule="recall[1] < 0.5"), alert("inactive")]
     shown = snapshot(windowed({"DE": [40]}), n_open=0, alerts=alerts)
     made = view(shown, metrics=())
-    assert made.whole is not None
-    names = [series.metric for series in made.whole.series]
+    names = [series.metric for series in made.cards[0].series]
     assert names == ["recall[1]", "accuracy", "f_score"]
 
 
@@ -512,9 +508,8 @@ def test_page_shows_the_headline_of_every_task(accumulator: Any, shown: list[str
     sliced = se.Sliced(accumulator, "country")
     held = se.Windowed(sliced, pane="1m", time="ts", unit="s").update(batch)
     made = view(snapshot(held, n_labelled=90), metrics=())
-    assert made.whole is not None
-    assert [series.metric for series in made.whole.series] == shown
-    assert all(math.isfinite(series.readings[0].value) for series in made.whole.series)
+    assert [series.metric for series in made.cards[0].series] == shown
+    assert all(math.isfinite(series.numbers[0, 0]) for series in made.cards[0].series)
     assert len(page(made).all("svg", class_="spark")) == 3 * len(shown)
 
 
@@ -522,10 +517,7 @@ def test_rate_of_nothing_is_undefined() -> None:
     held = se.Windowed(se.ConfusionAccumulator(), pane="1m", time="ts", unit="s")
     held.update({"y_true": [0, 0, 1], "y_pred": [0, 0, 1], "ts": [0, 60, 60]})
     made = view(snapshot(held, n_open=0), ["recall[1]", "recall[2]"])
-    assert made.whole is not None
-    first, second = (
-        [float(reading.value) for reading in series.readings] for series in made.whole.series
-    )
+    first, second = (series.numbers[0].tolist() for series in made.cards[0].series)
     assert math.isnan(first[0])
     assert first[1] == 1.0
     assert all(map(math.isnan, second))
@@ -540,16 +532,13 @@ def test_alert_that_is_firing_is_drawn_where_it_began() -> None:
         assert ("country=DE" in first, len(upright.findall(first))) == (True, n_drawn)
         assert not upright.findall(second)
     whole = view(snapshot(held, n_open=0, alerts=[alert("firing")]))
-    assert whole.whole is not None
-    assert list(whole.whole.series[0].fired) == [1], "its end is that of the second pane"
+    assert list(whole.cards[0].series[0].fired) == [1], "its end is that of the second pane"
     calm = [alert("firing", metric="f_score"), alert("inactive")]
     other = view(snapshot(held, n_open=0, alerts=calm))
-    assert other.whole is not None
-    assert not other.whole.series[0].fired, "the alert is about another metric"
+    assert not other.cards[0].series[0].fired, "the alert is about another metric"
     unlike = alert("firing", since="1970-01-01T09:00:00Z")
     old = view(snapshot(held, n_open=0, alerts=[unlike]))
-    assert old.whole is not None
-    assert not old.whole.series[0].fired
+    assert not old.cards[0].series[0].fired
 
 
 def history(*shares: float, first: int = 1) -> Any:
@@ -566,8 +555,7 @@ def test_evidence_of_an_alarm_is_drawn_pane_by_pane() -> None:
         alert("firing", history=history(1.0, 0.5)),
     ]
     made = view(snapshot(held, alerts=alerts))
-    assert made.whole is not None
-    shown = {card.name: list(card.series[0].evidence) for card in [made.whole, *made.slices]}
+    shown = {card.name: list(card.series[0].evidence) for card in made.cards}
     nan = pytest.approx(math.nan, nan_ok=True)
     assert shown == {"country=DE": [0.5, 1.0, nan], "country=FR": [], "All rows": [1.0, 0.5, nan]}
     text = fragment(made)
@@ -606,7 +594,7 @@ def test_page_names_what_a_status_says() -> None:
         label_watermark=np.datetime64("2026-01-02T03:04:05", "us"),
         counters={"refused": 2, "future": 1, "late_label": 4, "labels": 99},
     )
-    facts = dict(view(shown).facts)
+    facts = dict(facts_of(shown.status))
     assert facts["Waiting for a label"] == "7"
     until = '<time datetime="2026-01-02T03:04:05Z">2026-01-02 03:04:05</time>'
     assert facts["Labels complete until"] == until
@@ -657,8 +645,7 @@ def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPat
     held.update({"y_true": [1], "y_pred": [1], "ts": [120], "country": ["DE"]})
     made = builder.build("ck", snapshot(held.copy()))
     assert read == [120_000_000]
-    assert made.whole is not None
-    assert made.whole.points[-1].labelled == 51
+    assert made.cards[0].points[-1].labelled == 51
 
 
 @pytest.mark.slow
@@ -675,11 +662,11 @@ def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
         held.update({"y_true": truths, "y_score": scores, "country": countries, "ts": times})
     metrics = [parse_metric(name) for name in names]
     view = ViewBuilder(metrics, 0.95, patience=1e9).build("title", snapshot(held))
-    assert len(view.slices) == 31
+    assert len(view.cards[1:]) == 31
     for at, span in enumerate(held.view().spans()):
         part = live(span.part)
         alone = {f"country={value}": part[value] for value in part} | {"other": part.other}
-        for card in view.slices:
+        for card in view.cards[1:]:
             assert card.points[at].labelled == alone[card.name].n
             result = alone[card.name].compute()
             expected = [attrs.astuple(read_defined(result, one, 0.95)) for one in metrics]
@@ -692,11 +679,9 @@ def test_older_panes_are_read_later_where_it_takes_long() -> None:
     versions = []
     for _ in range(3):
         made = builder.build("ck", shown)
-        assert made.whole is not None
-        versions.append((made.version, len(made.whole.points)))
+        versions.append((made.version, len(made.cards[0].points)))
     assert versions == [("1-1", 1), ("1-2", 2), ("1", 3)]
-    assert made.whole is not None
-    assert made.whole.series[0].readings[-1].value == 1.0
+    assert made.cards[0].series[0].numbers[0, -1] == 1.0
 
 
 @pytest.mark.slow
@@ -873,9 +858,9 @@ def test_one_stream_renders_while_the_others_wait(
         return is_due()
 
     def slowly(view: View) -> Any:
-        rendered.append((view.number, len({*woken})))
+        rendered.append((view.status.number, len({*woken})))
         time.sleep(0.02)
-        rendered.append((view.number, len({*woken})))
+        rendered.append((view.status.number, len({*woken})))
         return fragment(view)
 
     rendered: list[tuple[int, int]] = []
@@ -925,7 +910,7 @@ def test_commit_is_rendered_once_for_all(monkeypatch: pytest.MonkeyPatch) -> Non
     rendered = []
 
     def counted(made: View) -> Any:
-        rendered.append(made.number)
+        rendered.append(made.status.number)
         return fragment(made)
 
     monkeypatch.setattr("streameval.monitoring.live_page.fragment", counted)
