@@ -43,6 +43,7 @@ from streameval.metrics.label_counts import (
     cohen_kappa,
     geometric_mean,
     hamming_loss,
+    is_of_one_class,
     matthews_corrcoef,
     mean_class_distance,
     ratio_value,
@@ -175,8 +176,8 @@ def _per_class(
     def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
         return ratio_value(*read(counts, args, options))
 
-    def is_defined(counts: LabelCounts, *args: Any, **options: Any) -> bool:
-        return not math.isnan(value(counts, *args, **options | {"zero_division": math.nan}))
+    def is_substitute(counts: LabelCounts, *args: Any, **options: Any) -> bool:
+        return math.isnan(value(counts, *args, **options | {"zero_division": math.nan}))
 
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
         return ratio_interval(*read(counts, args, options), z)
@@ -199,7 +200,7 @@ def _per_class(
         value=value,
         sampling=sampling,
         averages=AVERAGES,
-        is_defined=is_defined,
+        is_substitute=is_substitute,
         **row,
     )
 
@@ -397,6 +398,7 @@ TABLE = Table(
         formula=r"\frac{n \sum_k C_{kk} - \sum_k t_k p_k}"
         r"{\sqrt{(n^2 - \sum_k t_k^2)(n^2 - \sum_k p_k^2)}}",
         value=matthews_corrcoef,
+        is_substitute=is_of_one_class,
         sampling=matthews_interval,
         oracle="scikit-learn, matthews_corrcoef",
     ),

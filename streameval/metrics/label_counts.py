@@ -278,6 +278,14 @@ def matthews_corrcoef(counts: LabelCounts) -> float:
     return metrics.matthews_corrcoef(counts.outcomes)
 
 
+def is_of_one_class(counts: LabelCounts) -> bool:
+    """Tell whether the truth is one class throughout; for multilabel, of all labels pooled."""
+    present, absent = counts.outcomes.floats[[0, 1]] + counts.outcomes.floats[[2, 3]]
+    if isinstance(counts.state, MultilabelCounts):
+        return not (present.any() and absent.any())
+    return int(np.count_nonzero(present)) < 2
+
+
 def cohen_kappa(counts: LabelCounts) -> float:
     """Compute the agreement beyond chance."""
     counts.matrix_state("cohen_kappa")

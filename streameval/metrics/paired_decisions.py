@@ -116,6 +116,12 @@ class Decisions:
             return mcnemar_pvalue(int(only_a), int(only_b)) if is_defined else math.nan
         return intervals.two_sided_pvalue(self.difference, *self._variances)
 
+    def is_substitute(self, part: str) -> bool:
+        """Tell whether a number of a model, or what compares the models, is a convention."""
+        sides = {"a": [self.counts_a], "b": [self.counts_b]}
+        of_both = [self.counts_a, self.counts_b]
+        return any(map(TABLE[self.name].is_substitute, sides.get(part, of_both)))
+
     def interval_of(self, model: Model, z: float) -> Interval:
         """Compute the interval of the metric of a model."""
         counts = self.counts_a if model == "a" else self.counts_b

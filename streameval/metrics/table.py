@@ -200,12 +200,12 @@ def _attribute(name: str) -> Callable[..., Any]:
     return value
 
 
-def always(source: Any, *args: Any, **options: Any) -> bool:  # noqa: ARG001 - of any source
+def always(source: Any) -> bool:  # noqa: ARG001 - of any source
     """Apply to every result."""
     return True
 
 
-def never(source: Any) -> bool:  # noqa: ARG001 - of any source
+def never(source: Any, *args: Any, **options: Any) -> bool:  # noqa: ARG001 - of any source
     """Apply to no result."""
     return False
 
@@ -268,10 +268,11 @@ class Metric:
         The reference that tests compare it with.
     listed : callable
         From the source of a result: whether the metric applies to it.
-    is_defined : callable
-        From the source of a result, and the arguments of `value`: whether it has what the value is
-        computed from. Without, the value is nan, or `zero_division` for metrics that have this
-        option; pages show a dash, and no alert is about it.
+    is_substitute : callable
+        From the source of a result, and the arguments of `value`: whether the value is a convention
+        where rows do not define the metric, such as `zero_division`, or the 0 of a query without a
+        relevant document. Others are nan there. Text and JSON show a substitute, but no page, and
+        no alert, gate, condition or search of slices compares it.
     limits : (low, high), optional
         The range of its values, which is the interval where rows do not say how far off it may be.
         Intervals for clusters choose their scale by it. None for those that have no such interval:
@@ -318,7 +319,7 @@ class Metric:
     averages: Mapping[str, str] = attrs.field(factory=dict)
     oracle: str = ""
     listed: Callable[[Any], bool] = always
-    is_defined: Callable[..., bool] = always
+    is_substitute: Callable[..., bool] = never
     limits: Interval | None = UNLIMITED
     is_count: bool = False
     is_rare: bool = False

@@ -28,7 +28,7 @@ from streameval.monitoring.live_markup import (
     ViewedPane,
     ViewedPanes,
 )
-from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED, read_defined
+from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED
 from streameval.monitoring.rules import AlertState
 from streameval.monitoring.status import (
     SliceRows,
@@ -39,6 +39,7 @@ from streameval.monitoring.status import (
 )
 from streameval.render.blocks import numbers_of
 from streameval.render.text import time_text
+from streameval.results.collection import read_defined
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS

@@ -18,13 +18,15 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.names import nearest
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError, UnknownMetricError, require
+from streameval.errors import InvalidInputError, require
 from streameval.inputs.durations import read_duration
 from streameval.metrics.evidence import TILTS, Detector, Limit
+from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.monitoring.rule_text import Length, RuleText, Selector
 from streameval.monitoring.rules import AlertState, Event, Phase, Rule
 from streameval.monitoring.status import SliceRows
+from streameval.results.collection import defined
 from streameval.results.evidence import read_pane
 from streameval.results.names import Inequality, MetricName, parse_metric
 from streameval.results.result import Result
@@ -472,31 +474,11 @@ def _length_text(length: Length) -> str:
 
 def _read(result: Result | None, metric: MetricName, start: int, end: int) -> _Value:
     """Read the value of a metric: nan where it is undefined."""
-    if result is None or not _is_defined(result, metric):
+    asked = None if result is None else defined(result, metric)
+    if asked is None:
         return _Value(UNDEFINED, lambda: UNDEFINED, 0, start, end)
-    asked = result.asked(metric)
     reading, n = asked.read(0.0), asked.size
-    return _Value(reading, lambda: result.read(metric, level=LEVEL), n, start, end)
-
-
-def read_defined(result: Result, metric: MetricName, level: float) -> Reading:
-    """Read a metric; it is undefined if a class is absent, or if a rate has no examples."""
-    try:
-        reading = result.read(metric, level=level)
-    except UnknownMetricError:
-        return UNDEFINED
-    is_doubtful = reading.value in (0.0, 1.0)
-    return UNDEFINED if is_doubtful and not _is_defined(result, metric) else reading
-
-
-def _is_defined(result: Result, metric: MetricName) -> bool:
-    """Tell whether a pane has examples that the metric needs; without them, a rate reads 0."""
-    try:
-        return not result.statistic(metric).is_empty
-    except UnknownMetricError:
-        return False
-    except InvalidInputError:  # there is no evidence of it
-        return result.asked(metric).is_defined
+    return _Value(reading, lambda: asked.read(normal_quantile(LEVEL)), n, start, end)
 
 
 def _n_texts(value: Any) -> int:

@@ -25,9 +25,9 @@ from streameval.inputs.durations import duration_text
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.join import COUNTERS
-from streameval.monitoring.metric_rules import read_defined
 from streameval.monitoring.rule_text import slice_text
 from streameval.monitoring.status import BAD, VITALS, SliceRows, check_exported, time_number
+from streameval.results.collection import read_defined
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
 

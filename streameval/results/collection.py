@@ -236,6 +236,18 @@ def read_or_nan(result: Result, metric: str | MetricName, level: float) -> Readi
     return Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
 
 
+def defined(result: Result, metric: str | MetricName) -> Asked | None:
+    """Find a metric; None if no row of the result defines it, or has its class."""
+    asked = found(result, metric)
+    return None if asked is None or asked.is_substitute else asked
+
+
+def read_defined(result: Result, metric: str | MetricName, level: float) -> Reading:
+    """Read what is compared with a limit: a metric, nan if no row defines it or has its class."""
+    asked = defined(result, metric)
+    return Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
+
+
 def _columns(
     metric: MetricName, results: Sequence[Result], level: float, *, has_whole: bool
 ) -> list[SheetColumn]:
@@ -261,7 +273,11 @@ def _worse(
     """
     of_all, signs = readings[0], {"lower": -1.0, "higher": 1.0}
     sign = signs.get(results[0].asked(metric).row.better, 0.0)
-    parts = {at: one for at, one in enumerate(readings) if at and not math.isnan(one.value)}
+    parts = {
+        at: one
+        for at, one in enumerate(readings)
+        if at and not (math.isnan(one.value) or results[at].asked(metric).is_substitute)
+    }
     if not (sign and parts):
         return set()
     if not any(one.sampling for one in parts.values()):

@@ -154,12 +154,12 @@ def _area(curve: Curve) -> Area:
     return Area(low, high, float(table.n_pos), float(table.n_neg))
 
 
-def _draws(
+def _of_draws(
     counts: Callable[[Fraction, Fraction, Fraction], tuple[Fraction, Fraction]], *, worth: int = 1
-) -> Callable[..., Share]:
-    """Make the function that counts hits and misses at a threshold, which may divide a cell.
+) -> dict[str, Any]:
+    """Make the functions that count hits and misses at a threshold, and tell whether any exist.
 
-    `counts` takes true and false positives, and all positives.
+    `counts` takes true and false positives, of which a divided cell has several, and all positives.
     """
 
     def draws(curve: Curve, threshold: Any) -> Share:
@@ -168,7 +168,10 @@ def _draws(
         low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
         return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
 
-    return draws
+    def is_substitute(curve: Curve, threshold: Any, *_args: Any, **_options: Any) -> bool:
+        return draws(curve, threshold).is_empty
+
+    return {"evidence": draws, "is_substitute": is_substitute}
 
 
 _check_draws = whole_weights(lambda curve: curve._table.is_whole)
@@ -223,7 +226,6 @@ def _metric(
         "better": "higher",
         "limits": SHARE,
         "check_draws": _check_draws,
-        "is_defined": lambda curve, *_: needs(curve._table),
         "why_no_evidence": "it is not a proportion of examples, and no variance is known of it",
         "oracle": "the definition, over all thresholds",
     }
@@ -513,7 +515,7 @@ CURVE_METRICS = Table(
         help="The share of positives among scores of at least a threshold, 0 without any.",
         formula=r"\frac{TP_t}{TP_t + FP_t}",
         sampling=_precision_confidence,
-        evidence=_draws(lambda tp, fp, _: (tp, fp)),
+        **_of_draws(lambda tp, fp, _: (tp, fp)),
         oracle="the definition, at the threshold",
     ),
     _metric(
@@ -523,7 +525,7 @@ CURVE_METRICS = Table(
         help="The share of the positives that score at least a threshold.",
         formula=r"\frac{TP_t}{P}",
         sampling=_recall_confidence,
-        evidence=_draws(lambda tp, _, n_pos: (tp, n_pos - tp)),
+        **_of_draws(lambda tp, _, n_pos: (tp, n_pos - tp)),
         oracle="the definition, at the threshold",
     ),
     _metric(
@@ -532,7 +534,7 @@ CURVE_METRICS = Table(
         aliases=("f", "f1", "f1_score", "f_score", "fbeta"),
         help="F at a threshold, 0 where nothing is positive or predicted so.",
         formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
-        evidence=_draws(lambda tp, fp, n_pos: (tp, fp + n_pos - tp), worth=2),
+        **_of_draws(lambda tp, fp, n_pos: (tp, fp + n_pos - tp), worth=2),
         oracle="the definition, at the threshold",
     ),
     _of_probabilities(

@@ -22,6 +22,7 @@ from streameval.render.text import (
     time_texts,
     within,
 )
+from streameval.results.collection import read_defined
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.pairs import SamplePair
 from streameval.results.ranking import Ranking
@@ -338,7 +339,7 @@ def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
 
 def since_before(name: str, before: Result, after: Result, span: str, level: float) -> str:
     """Say how far the newest span of time is from the one before, and whether by chance."""
-    change = Change(before.read(name, level=level), after.read(name, level=level))
+    change = Change(read_defined(before, name, level), read_defined(after, name, level))
     if math.isnan(change.reading.value):
         return ""
     moved, ends, why = change.reading.value, change.sampling, ""

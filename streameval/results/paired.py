@@ -31,6 +31,7 @@ from streameval.metrics.table import (
     Metric,
     Table,
     count_row,
+    never,
     whole_weights,
 )
 from streameval.render.blocks import Dots
@@ -346,6 +347,8 @@ class _Measure:
         The lowest and the highest number of a model.
     formula_of_test : str
         Of the p-value.
+    is_substitute : callable
+        From what is compared, and the part of it: whether that is a convention.
     """
 
     name: str
@@ -359,6 +362,7 @@ class _Measure:
     of_test: str = "the definition, with the deviation of NumPy"
     limits: Interval = SHARE
     formula_of_test: str = r"2 \Phi(-|d| / s)"
+    is_substitute: Callable[[Any, str], bool] = never
 
     def rows(self) -> list[Metric]:
         """Make the rows."""
@@ -417,6 +421,7 @@ class _Measure:
             listed=lambda result: self.name in result._config.measures,
             why_no_evidence=_NO_TEST,
             check_draws=_check_draws,
+            is_substitute=lambda result: self.is_substitute(result._compared[self.name], part),
             why_none=_WHY_NONE if "sampling" in row else "",
             **row,
         )
@@ -437,6 +442,7 @@ def _of_decisions(row: Metric) -> _Measure:
         limits=row.limits or UNLIMITED,
         oracle=row.oracle,
         of_test="the delta method, with derivatives by finite differences",
+        is_substitute=Decisions.is_substitute,
     )
 
 

@@ -560,17 +560,19 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
 
     def _row_of(self, name: str) -> Metric:
         """Make the row of a measure or quantile, under its own name."""
+        index = self._index(measured(name))
         own: dict[str, Any] = {
             "name": name,
             "heading": _heading(name),
             "value": lambda ranking: ranking[name],
+            "is_substitute": lambda ranking: ranking._has_nothing(index),
             "arguments": (),
             "measured": True,
             "on_request": False,
         }
         if measured(name) != name:
             return attrs.evolve(self.TABLE["quantile"], **own)
-        row, index = self.TABLE[measure(name).family], self._index(name)
+        row = self.TABLE[measure(name).family]
         own["sampling"] = lambda ranking, value, z: ranking._interval(index, z)  # noqa: ARG005
         if row.evidence is not None:
             own["evidence"] = lambda ranking: _draws(ranking, index)
@@ -662,6 +664,11 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
         state = self._state
         empty = [units * state.empty.unit for units in state.empty.units()]
         return state.n.to_fraction(), state.missing.to_fraction(), empty
+
+    def _has_nothing(self, index: int) -> bool:
+        """Tell whether no query that enters a mean has something to find."""
+        n_complete, n_missing, n_empty = self._counts
+        return n_complete == n_empty[index] and not (n_missing and self._missing[index] in _CREDIT)
 
     def _tally(self, index: int) -> _Tally:
         """Add the credit of empty and missing queries to the sums."""

@@ -604,9 +604,9 @@ class Asked:
         return size
 
     @property
-    def is_defined(self) -> bool:
-        """Whether the result has what the value is computed from; else it may be a substitute."""
-        return self.row.is_defined(self.result._source, *self.args, **self.options)
+    def is_substitute(self) -> bool:
+        """Whether the value is a convention where rows do not define the metric."""
+        return self.row.is_substitute(self.result._source, *self.args, **self.options)
 
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""

@@ -464,7 +464,7 @@ class Result(Reported, ReadResult):
         rows = {
             name: Row(
                 row.heading,
-                reading if row.is_defined(self._source) else Reading(math.nan),
+                Reading(math.nan) if row.is_substitute(self._source) else reading,
                 row.qualifier(self),
                 row.is_rare,
                 row.better,

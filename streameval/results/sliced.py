@@ -413,7 +413,7 @@ class Search:
     def of(
         cls, by_value: Mapping[Value, Any], metric: MetricName, min_n: float, others: Any
     ) -> Self:
-        """Read a metric of the slices; a class that no row of a slice has is undefined there.
+        """Read a metric of the slices; it is undefined where no row defines it, or has its class.
 
         Raises
         ------
@@ -430,7 +430,10 @@ class Search:
         every = {value: found(one, metric) for value, one in by_value.items()}
         if not any(every.values()) and isinstance(others, Result):
             others.check(metric)
-        read = {value: asked.value() if asked else math.nan for value, asked in every.items()}
+        read = {
+            value: math.nan if asked is None or asked.is_substitute else asked.value()
+            for value, asked in every.items()
+        }
         small = [one for one in read if limit and _found(by_value[one], metric).size < limit]
         left = dict.fromkeys(small)
         return cls(

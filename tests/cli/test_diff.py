@@ -51,7 +51,7 @@ ACCUMULATORS = {
     "ranking": lambda: se.RankingAccumulator().update([[1, 0], [0, 1]], [[0.1, 0.9], [0.3, 0.7]]),
     "collection": lambda: se.Collection(
         {"cm": se.ConfusionAccumulator(), "inner": se.Collection({"curve": se.PRCurveSketch()})}
-    ).update({"y_true": [0, 1], "y_pred": [0, 0], "y_score": [0.1, 0.4]}),
+    ).update({"y_true": [0, 1], "y_pred": [0, 1], "y_score": [0.1, 0.4]}),
     "nothing": se.PRCurveSketch,
     "no labels": lambda: se.ConfusionAccumulator("auto"),
 }
@@ -681,6 +681,12 @@ def test_diff_of_a_state_with_itself_passes(kind, call, save):
     conditions = [part for metric in exact for part in ("--fail-on", f"{metric} drops 0.01")]
     done = call("diff", name, name, *conditions)
     assert (done.code, done.err.count("passed")) == (0, len(exact))
+
+
+def test_diff_is_undecided_where_a_value_is_a_convention(call, save):
+    a, b = save("a.state", right(80, 100)), save("b.state", right(1, 1))
+    done = call("diff", a, b, "--fail-on", "f_score drops 0.1", "--level", 0)
+    assert (done.code, "0.8 to nan, so the change is undefined" in done.err) == (1, True)
 
 
 def counted(labels, predicted, **options):

@@ -212,9 +212,11 @@ def test_eval_compares_values_of_fractional_weights_at_level_0(gate, call, weigh
 
 def test_eval_leaves_a_gate_undecided_when_the_class_is_empty(call, write):
     log = write("a.csv", [{"y_true": 0, "y_pred": 0}])
-    done = call("eval", log, "--classes", 3, "--require", "recall[2]<0.5")
-    assert done.code == 1
-    assert done.err.startswith("streameval: undecided: recall[2]<0.5: 0 in [0, 1].")
+    for level in (0.95, 0):
+        done = call("eval", log, "--classes", 3, "--require", "recall[2]<0.5", "--level", level)
+        assert done.code == 1
+        said = "streameval: undecided: recall[2]<0.5: nan, undefined on these rows."
+        assert done.err.startswith(said)
 
 
 def test_show_decides_gates_too(call, labels):

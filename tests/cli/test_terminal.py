@@ -216,6 +216,16 @@ def test_table_marks_the_worst_where_there_are_no_intervals(call, folder, on_a_t
     assert marked[0].count(RED) == 2, "rmse and mae have a better direction; bias has none"
 
 
+def test_table_does_not_mark_a_value_that_is_a_convention(call, folder, on_a_terminal):
+    rows = ["site,y_true,y_pred", *["north,1,1"] * 9, *["south,1,0"] * 3, *["south,1,1"] * 3]
+    (folder / "sites.csv").write_text("\n".join([*rows, "none,0,0"]))
+    on_a_terminal(100)
+    options = ["--by", "site", "--metrics", "recall", "--classes", "0,1", "--level", "0"]
+    found = call("eval", "sites.csv", *options).out
+    assert red_lines(found) == ["south"]
+    assert "none" in found
+
+
 def test_table_marks_nothing_where_all_slices_are_alike(call, folder, on_a_terminal):
     (folder / "sites.csv").write_text("site,y_true,y_pred\n" + "a,1,2\nb,1,2\n" * 9)
     on_a_terminal(100)

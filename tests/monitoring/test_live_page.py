@@ -30,13 +30,13 @@ from streameval.monitoring.alerts import parse_rule
 from streameval.monitoring.live_markup import Card, View, document, facts_of, fragment
 from streameval.monitoring.live_page import LivePage
 from streameval.monitoring.live_view import ViewBuilder
-from streameval.monitoring.metric_rules import read_defined
 from streameval.monitoring.rules import AlertState
 from streameval.monitoring.server import Request, Response, Server
 from streameval.monitoring.status import Snapshot, Status
 from streameval.render.blocks import numbers_of
 from streameval.render.markup import DASH
 from streameval.render.sparklines import Strip, sparkline
+from streameval.results.collection import read_defined
 from streameval.results.names import parse_metric
 
 RULE = "accuracy < 0.8"
@@ -1094,19 +1094,3 @@ def test_page_of_a_hundred_series_is_rendered_in_time() -> None:
         times.append(time.process_time() - began)
     assert text.count(b'class="spark"') == 100
     assert min(times) <= 0.05
-
-
-def test_a_rate_that_no_row_defines_is_undefined_whatever_its_average_and_weights() -> None:
-    one_class = se.ConfusionAccumulator("auto").update(["a", "a"], ["a", "a"]).compute()
-    weighted = se.ConfusionAccumulator().update([0, 0], [0, 0], sample_weight=[0.5, 2]).compute()
-    found = [
-        read_defined(result, parse_metric(name), 0.95).value
-        for result, name in (
-            (one_class, "specificity"),
-            (one_class, "recall"),
-            (weighted, "recall"),
-            (weighted, "specificity"),
-            (weighted, "recall[macro]"),
-        )
-    ]
-    assert str(found) == "[nan, 1.0, nan, 1.0, 1.0]"

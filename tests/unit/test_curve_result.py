@@ -914,16 +914,33 @@ def test_davis_goadrich_area_without_a_positive_is_nan() -> None:
     assert math.isnan(se.PRCurveSketch().update([0], [0.5]).compute().pr_auc_davis_goadrich)
 
 
+OF_POSITIVES = {
+    *("average_precision", "average_precision_interpolated", "average_precision_11pt"),
+    *("pr_auc", "pr_auc_davis_goadrich", "best_f", "best_f_threshold"),
+    *("recall_at", "recall_at_precision", "precision_at_recall", "threshold_at_precision"),
+    *("precision_at_top", "recall_at_top", "lift_at_top", "threshold_at_sensitivity"),
+}
+"""The metrics that need a positive."""
+OF_BOTH = {
+    *("roc_auc", "gini", "partial_roc_auc", "ks", "d2_log_loss_score", "d2_brier_score"),
+    *("equal_error_rate", "equal_error_rate_threshold", "youden_j", "youden_j_threshold"),
+    *("min_cost", "tpr_at_fpr", "fpr_at_tpr", "sensitivity_at_specificity"),
+    *("specificity_at_sensitivity", "threshold_at_fpr", "threshold_at_specificity"),
+}
+"""The metrics that need both classes."""
+
+
 @pytest.mark.parametrize("budget", [1, 64])
 def test_a_metric_is_nan_exactly_where_its_row_lacks_what_it_needs(budget: int) -> None:
-    found = []
     for truth in ([], [0], [1], [0, 0, 0], [1, 1, 1], [0, 1], [0, 1, 0, 1]):
         scores = [0.25 + 0.125 * index for index in range(len(truth))]
         curve = se.PRCurveSketch(budget).update(truth, scores).compute()
         asked = [curve.asked(name.replace("(x)", "(0.5)")) for name in curve.readable()]
-        found += [
-            (truth, one.row.name)
-            for one in asked
-            if math.isnan(one.value()) == one.row.is_defined(curve)
+        undefined = {one.row.name for one in asked if math.isnan(one.value())}
+        everything = {one.row.name for one in asked if not one.row.is_count}
+        expected = [
+            everything - {"precision_at", "f_at"} if not truth else set(),
+            OF_POSITIVES if 1 not in truth else set(),
+            OF_BOTH if len({*truth}) < 2 else set(),
         ]
-    assert not found
+        assert undefined == set().union(*expected)

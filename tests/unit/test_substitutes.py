@@ -1,0 +1,65 @@
+"""Values by convention, which results show, and which nothing compares with a limit."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+
+import streameval as se
+from streameval.results.collection import read_defined
+
+TWO = se.ConfusionAccumulator([0, 1])
+ONE_CLASS = TWO.copy().update([0, 0, 0], [0, 1, 0])
+CONSTANT = TWO.copy().update([0, 1, 0], [0, 0, 0])
+WEIGHTED = TWO.copy().update([0, 0], [0, 0], sample_weight=[0.5, 2])
+OBSERVED = se.ConfusionAccumulator("auto").update(["a", "a"], ["a", "a"])
+TAGS = se.ConfusionAccumulator(2, multilabel=True)
+CURVE = se.PRCurveSketch().update([0, 0, 1], [0.25, 0.5, 0.5], sample_weight=[0.5, 1, 1])
+RANKING = se.RankingAccumulator(["map", "gm_map", "map[median]", "num_ret"])
+NOTHING_FOUND = RANKING.copy().update([[0, 0], [0, 0]], [[2, 1], [1, 2]])
+PAIRED = se.Paired(measures=["recall", "precision", "matthews_corrcoef"])
+
+
+@pytest.mark.parametrize(
+    ("acc", "expected"),
+    [
+        (
+            ONE_CLASS,
+            {"recall": None, "recall[macro]": 1 / 3, "recall[1]": None, "specificity": 2 / 3}
+            | {"matthews_corrcoef": None, "accuracy": 2 / 3, "precision": 0.0},
+        ),
+        (CONSTANT, {"precision": None, "matthews_corrcoef": 0.0, "recall": 0.0}),
+        (WEIGHTED, {"recall": None, "specificity": 1.0, "recall[macro]": 1.0}),
+        (OBSERVED, {"specificity": None, "recall": 1.0, "recall[b]": None}),
+        (TAGS.copy().update([[0, 0]], [[1, 0]]), {"matthews_corrcoef": None, "hamming_loss": 0.5}),
+        (TAGS.copy().update([[0, 1]], [[0, 0]]), {"matthews_corrcoef": 0.0}),
+        (CURVE, {"precision_at(0.75)": None, "precision_at(0.5)": 0.5, "f_at(0.75)": 0.0}),
+        (se.PRCurveSketch().update([0], [0.25]), {"f_at(0.5)": None, "roc_auc": None}),
+        (NOTHING_FOUND, {"map": None, "gm_map": None, "map[median]": None, "num_ret": 2.0}),
+        (RANKING.copy().add_missing(["q"]), {"map": 0.0, "gm_map": 1e-5}),
+        (
+            PAIRED.copy().update([0, 0, 0], [0, 1, 0], [0, 0, 0]),
+            {"recall_a": None, "recall_difference": None, "recall_pvalue": None}
+            | {"precision_a": 0.0, "precision_b": None, "precision_difference": None}
+            | {"matthews_corrcoef_a": None, "difference": -1 / 3},
+        ),
+    ],
+)
+def test_a_value_that_is_a_convention_is_undefined_where_values_are_compared(
+    acc: Any, expected: dict[str, float | None]
+) -> None:
+    result = acc.compute()
+    found = {name: read_defined(result, name, 0.95).value for name in expected}
+    assert {name: None if math.isnan(one) else one for name, one in found.items()} == (
+        pytest.approx(expected)
+    )
+
+
+def test_slices_where_a_value_is_a_convention_are_undefined() -> None:
+    rows = {"y_true": [1, 1, 0, 0], "y_pred": [1, 0, 0, 1], "of": ["a", "a", "b", "b"]}
+    slices = se.Sliced(TWO, "of").update(rows).compute()
+    assert slices.worst("recall", 2) == [("a", 0.5)]
+    assert slices.gap("recall") == 0.0
+    assert slices["b"].recall == 0.0
