@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from streameval.cli.combinations import check_together, task_asked_for
 from streameval.cli.eval_checks import (
     advice_on_files,
-    check_by,
     check_metrics,
     check_output,
     listed_files,
@@ -22,9 +22,9 @@ from streameval.cli.eval_checks import (
 from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, split
 from streameval.cli.options import Options
 from streameval.cli.outcome import Findings, documented, evidence_of
-from streameval.cli.tasks import named_by_task, task_asked_for
-from streameval.cli.tasks.clusters import check_clusters, dependence
-from streameval.cli.tasks.fields import check_windows, odd_findings
+from streameval.cli.tasks import named_by_task
+from streameval.cli.tasks.clusters import dependence
+from streameval.cli.tasks.fields import odd_findings
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import UnknownMetricError
 from streameval.io.streams import writing_temporary_file
@@ -48,10 +48,8 @@ def evaluate(options: Options) -> CommandOutput:
     if options.qrels is None:
         options = attrs.evolve(options, files=listed_files(options.files))
     task = task_asked_for(options)
+    check_together(options)
     options = skipping_gaps(with_labels(named_by_task(options)))
-    check_by(options)
-    check_windows(options)
-    check_clusters(options)
     check_output(options)
     n_jobs = n_cpus() if options.jobs == "auto" else options.jobs
     if options.labels is not None:

@@ -16,20 +16,17 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.argument_values import EVERY, By
+from streameval.cli.combinations import COMPARE_RUNS
 from streameval.cli.errors import UsageError
 from streameval.cli.options import (
-    DIALECT,
     OPTIONS_OF_TASKS,
     TOGETHER,
     Options,
     option_text,
     option_words,
-    refuse,
 )
-from streameval.cli.slices import OF_ORDER, check_gates, check_order
-from streameval.cli.tasks import COMPARE_RUNS
-from streameval.cli.tasks.fields import NO_COLUMNS, check_columns, check_query_columns
+from streameval.cli.slices import check_gates, check_order
+from streameval.cli.tasks.fields import check_columns
 from streameval.configs.paired import ERRORS, PAIRED_MEASURES
 from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io.errors import RepeatedQueryError, shown
@@ -53,16 +50,6 @@ _UNFIT = re.compile(r": `(?P<name>.+)` must be .*, got '?(?P<value>nan|(?P=name)
 _HEAD_BYTES = 4096
 _SENTINELS = {-999, -9999, -99999}
 _READ_AS_NUMBERS = ("y_true", "y_pred", "y_score", "value", "versus")
-_NOT_OF_RUNS = {
-    "TREC files have no header": (
-        *("relevance", "y_score", "rank", "doc", "retrieved", "num_relevant"),
-    ),
-    "both are TREC files": ("format", *DIALECT),
-    "a run is read to its end": ("partial_last_line",),
-    NO_COLUMNS: ("where",),
-    "every row of a run must be valid": ("max_bad",),
-}
-"""Why options cannot be used with TREC files."""
 
 
 @contextmanager
@@ -110,13 +97,9 @@ def source_of(options: Options) -> BlockSource:
         form = options.format if known is None else None
         labels = reader(options.labels, form=form, dialect=dialect if fits else Dialect())
         return _labelled(options, predictions, labels)
-    for why, names in _NOT_OF_RUNS.items():
-        refuse(options, names, f"cannot be used with --qrels: {why}")
     read: list[tuple[str, str | None]] = [("the run", name) for name in options.files]
     others = ("qrels", "sample_weight", "queries")
     read += [(f"its {option_text(name)}", getattr(options, name)) for name in others]
-    if options.queries is None:
-        refuse(options, ["query"], "cannot be used with --qrels: TREC files have no header")
     once = [what for what, name in read if name == STANDARD_INPUT]
     if len({*once}) > 1:
         raise UsageError(f"standard input cannot be {' and '.join(dict.fromkeys(once))}.")
@@ -149,12 +132,9 @@ def with_labels(options: Options) -> Options:
         If the options do not fit.
     """
     if options.labels is None:
-        refuse(options, ["key"], "needs --labels")
         return options
     if options.key is None:
         raise UsageError("--labels needs --key, the column of ids in both files.")
-    if not {*options.task.split(",")} <= {*OPTIONS_OF_TASKS["y_true"]}:
-        raise UsageError(f"--labels cannot be used with --task {options.task}: it has no truth.")
     check_can_be_read_twice(options.labels, "labels are looked at before they are joined")
     from streameval.runs.labelled import PREFIX  # noqa: PLC0415 (of --labels)
 
@@ -376,23 +356,6 @@ def total_size(files: tuple[str, ...]) -> int | None:
     return None if None in sizes else sum(size or 0 for size in sizes)
 
 
-def check_by(options: Options) -> None:
-    """Raise UsageError if an option cannot be used with slices, or needs them."""
-    by = options.by
-    if by is None:
-        refuse(options, ["top"], "needs --by")
-        refuse(options.reporting, OF_ORDER, "needs --by")
-        return
-    if by.is_each:
-        refuse(options, ["top"], f"cannot be used with {_words_of_each(by)}")
-        if options.task == "ranking":
-            raise UsageError(f"{_words_of_each(by)} cannot be used with --task ranking.")
-    if by.values is not None:
-        refuse(options, ["top"], "cannot be used with --by COLUMN=A,B,C, which names the values")
-    refuse(options, ["per_query", "trec"], "cannot be used with --by")
-    check_query_columns(options, "--by")
-
-
 def check_output(options: Options) -> None:
     """Find out before the work whether the state, or the folder of states, can be put there."""
     if options.output is None:
@@ -446,10 +409,6 @@ def _task_to_run(task: str, name: str) -> str:
         return f"For {name} as well, use --task {task},{more[0]}."
     asked = " or ".join(f"--task {other}" for other in tasks)
     return f"For {name}, run a second command with {asked}."
-
-
-def _words_of_each(by: By) -> str:
-    return "--by '*'" if by.columns == (EVERY,) else "--each"
 
 
 _GAPS = ("", "nan", "NaN", "NAN")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.cli.combinations import COMPARE_RUNS
 from streameval.cli.errors import UsageError
 from streameval.cli.eval_checks import (
     advice_on_files,
@@ -18,10 +19,9 @@ from streameval.cli.eval_checks import (
 )
 from streameval.cli.eval_run import CountedFiles, EvalRun, gathered_if_scattered, split
 from streameval.cli.gates import judge
-from streameval.cli.options import Options, Reporting, refuse
+from streameval.cli.options import Options, Reporting
 from streameval.cli.outcome import Document
-from streameval.cli.slices import OF_ORDER, slice_entries, slice_name, slice_names
-from streameval.cli.tasks import COMPARE_RUNS
+from streameval.cli.slices import slice_entries, slice_name, slice_names
 from streameval.cli.tasks.fields import check_one_column
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.paired import MAX_MODELS
@@ -36,17 +36,6 @@ if TYPE_CHECKING:
 
 
 _LEVEL = 0.95  # of tests, where no interval is shown
-_WHERE = "use --where COLUMN=VALUE to compare the queries of one value"
-_EACH_RUN = "give it to a command for each run"
-_NOT_COMPARED = {
-    "time": _WHERE,
-    "output": "a comparison has no state: keep its numbers with --json, or save the state of each "
-    "run with a command of its own",
-    "per_query": _EACH_RUN,
-    "trec": _EACH_RUN,
-    "sample_weight": "its tests count each query once",
-}
-"""Why options cannot be used with a comparison of runs, or what to do instead."""
 
 
 def systems_of(options: Options) -> dict[str, Options]:
@@ -57,19 +46,11 @@ def systems_of(options: Options) -> dict[str, Options]:
     UsageError
         If they cannot be compared, or an option asks for anything else.
     """
-    reporting, asked = options.reporting, "--compare" if options.compare else "--versus"
-    for name, why in _NOT_COMPARED.items():
-        refuse(options, [name], f"cannot be used with {asked}: {why}")
-    refuse(reporting, ["metrics"], f"cannot be used with {asked}: --measures chooses")
-    refuse(reporting, OF_ORDER, f"cannot be used with {asked}")
-    for gate in reporting.gates:
+    asked = "--compare" if options.compare else "--versus"
+    for gate in options.reporting.gates:
         if gate.over:
             raise UsageError(f"{gate.text!r} compares slices, and gates of {asked} do not.")
-    if options.compare:
-        refuse(options, ["versus"], "cannot be used with --compare, which compares files")
-        systems = _of_files(options)
-    else:
-        systems = _of_columns(options)
+    systems = _of_files(options) if options.compare else _of_columns(options)
     if not 2 <= len(systems) <= MAX_MODELS:
         what = "files, each of them the run of a system" if options.compare else "systems"
         raise UsageError(f"{asked} needs from 2 to {MAX_MODELS} {what}, got {len(systems)}.")

@@ -204,10 +204,12 @@ GROUPS = (
 )
 """The headings of the help, in order."""
 
+_TRUTHS = "classification paired regression binary grouped calibration"
+
 _input = partial(_option, group="input")
 _followed = partial(_input, commands="watch")
-_joined = partial(_option, group=JOIN)
-_label = partial(_joined, commands="watch")
+_joined = partial(_option, group=JOIN, tasks=_TRUTHS)
+_label = partial(_option, group=JOIN, commands="watch")
 _column = partial(_option, group="columns")
 _preference = partial(_column, tasks="preferences")
 _window = partial(_option, group="windows of time")
@@ -360,7 +362,7 @@ class Options:
     )
     y_true: values.ColumnNames | None = _column(
         "the truth, default y_true",
-        tasks="classification paired regression binary grouped calibration",
+        tasks=_TRUTHS,
         aliases=("--label",),
     )
     y_pred: values.ColumnNames | None = _column(
@@ -678,11 +680,16 @@ def taken(arguments: dict[str, Any], cls: type) -> dict[str, Any]:
     return {name: arguments.pop(name) for name, _ in declared(cls) if name in arguments}
 
 
+def is_given(options: Any, name: str) -> bool:
+    """Tell whether the user set an option, also one of `reporting`."""
+    held = options if hasattr(options, name) else options.reporting
+    return bool(getattr(held, name) != getattr(attrs.fields(type(held)), name).default)
+
+
 def refuse(options: Any, names: Iterable[str], why: str) -> None:
     """Raise UsageError if one of these options was given; the reason follows its name."""
-    fields = attrs.fields_dict(type(options))
     for name in names:
-        if getattr(options, name) != fields[name].default:
+        if is_given(options, name):
             raise UsageError(f"{option_text(name)} {why}.")
 
 

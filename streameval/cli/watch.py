@@ -23,9 +23,9 @@ import streameval
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
+from streameval.cli.combinations import check_together, task_asked_for
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.options import (
-    OPTIONS_OF_TASKS,
     Options,
     Reporting,
     Watching,
@@ -36,9 +36,9 @@ from streameval.cli.options import (
 )
 from streameval.cli.outcome import described, laid_out
 from streameval.cli.states import check_output
-from streameval.cli.tasks import plan_of, task_asked_for
-from streameval.cli.tasks.clusters import check_clusters, clustered, dependence_of
-from streameval.cli.tasks.fields import check_columns, check_windows
+from streameval.cli.tasks import plan_of
+from streameval.cli.tasks.clusters import clustered, dependence_of
+from streameval.cli.tasks.fields import check_columns
 from streameval.cli.tasks.splits import windowed
 from streameval.cli.terminal import (
     ENDS,
@@ -374,12 +374,9 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
     task = task_asked_for(options)
     if "regression" in options.task:
         refuse(options, ["nan"], "cannot be used with watch and --task regression; use --where")
-    check_windows(options)
-    check_clusters(options)
+    check_together(options)
     if options.labels is None:
         refuse(watching, ["max_pending", "label_idle_after"], "needs --labels")
-    elif options.task not in OPTIONS_OF_TASKS["y_true"]:
-        raise UsageError(f"--labels cannot be used with --task {options.task}: it has no truth.")
     _check_widths(options, watching.windows)
     _check_metrics(task, options.reporting.metrics, watching.alerts)
     named = {"labels": options.labels, "predictions": options.files}

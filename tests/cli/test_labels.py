@@ -247,7 +247,7 @@ def test_refusal_of_files_that_share_no_column_names_none(second, call, logs, fo
     [
         (["--key", "id"], "--key needs --labels."),
         (["--labels", "labels.csv"], "--labels needs --key, the column of ids in both files."),
-        ([*JOINED, "--task", "values"], "--labels cannot be used with --task values: it has no"),
+        ([*JOINED, "--task", "values"], "--labels cannot be used with --task values; it is"),
         (["--labels", "-", "--key", "id"], "standard input can be read only once, and labels are"),
         ([*JOINED, "-o", "labels.csv"], "would overwrite an input"),
         ([*JOINED, "--y-true", "is"], "labels.csv: no column 'is' in the first rows: choose"),

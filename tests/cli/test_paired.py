@@ -233,7 +233,7 @@ def test_two_models_of_numbers_are_compared(call, write):
         (("--versus", "old"), "--versus is the column of --y-pred itself."),
         (
             ("--versus", "new", "--threshold", "0.7"),
-            "--threshold cannot be used with --task regression.",
+            "--threshold cannot be used with --task regression; it is for classification",
         ),
         (("--versus", "new", "--intervals"), "--intervals cannot be used with --task paired"),
         (("--versus", "new,old"), "--versus is the column of --y-pred itself."),
@@ -400,7 +400,7 @@ def test_values_of_models_have_panes_and_alerts(versus, call, write, tmp_path):
         (("--task", "values", "--measures", "loss"), "no column 'value' in the first rows"),
         (
             ("--task", "values", "--value", "p", "--measures", "loss", "--y-true", "c"),
-            "--y-true cannot be used with --task values and --versus.",
+            "--y-true cannot be used with --task values; it is for classification",
         ),
         (("--y-score", "p", "--value", "w"), "--value is for --task values."),
         (

@@ -125,7 +125,7 @@ def test_watch_leaves_nothing_behind_where_it_is_refused(call, log, folder):
     for task in (("values", "--value", "loss"), ("values", "--value", "w", "--versus", "loss")):
         join = ("--labels", log, "--key", "user", "--wait", "1h")
         refused = call("watch", log, "--task", *task, *given, *join)
-        assert "--labels cannot be used with --task values: it has no truth." in refused.err
+        assert "--labels cannot be used with --task values; it is for classification" in refused.err
     wrong = call("watch", log, "--task", "values", "--value", "gain", *given)
     assert "no column 'gain' in the first rows" in wrong.err
     assert [path.name for path in folder.iterdir()] == ["values.jsonl"]

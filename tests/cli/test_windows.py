@@ -13,7 +13,7 @@ import streameval as se
 from streameval.accumulators import pane_results
 from streameval.accumulators.panes import Panes
 from streameval.accumulators.windowed import TwoStacks
-from streameval.cli.tasks.fields import NO_COLUMNS
+from streameval.cli.combinations import NO_COLUMNS
 from streameval.results.names import parse_metric
 
 START = 1_700_000_000  # 2023-11-14T22:13:20Z

@@ -11,23 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.errors import UsageError
-from streameval.cli.options import OPTIONS_OF_TASKS, TASKS, TOGETHER, Options, option_text, refuse
+from streameval.cli.options import Options
 from streameval.cli.tasks.fields import weight_columns
 
 if TYPE_CHECKING:
     from streameval.runs.counting import Plan
     from streameval.runs.sources import RawRow
-
-COMPARE_RUNS = " To compare runs query by query, use --task ranking --compare."
-
-_OF_MODELS = ("classification", "regression", "values")
-_ADVICE = {
-    ("versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
-    ("y_true", "ranking"): " For rankings, --relevance names the column of the truth.",
-    ("qrels", "paired"): COMPARE_RUNS,
-}
-"""What to do about an option that a task does not take."""
 
 
 def plan_of(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
@@ -104,39 +93,3 @@ def named_by_task(options: Options) -> Options:
     metrics = tuple(map(named, held.metrics))
     reporting = attrs.evolve(held, metrics=metrics, gates=tuple(gates), sort=named(held.sort))
     return attrs.evolve(options, reporting=reporting)
-
-
-def task_asked_for(options: Options) -> str:
-    """Name the task; binary labels in groups and two models are separate tasks.
-
-    Raises
-    ------
-    UsageError
-        If an option was given that the task would ignore.
-    """
-    in_groups = options.task == "binary" and options.group is not None
-    of_models = options.versus is not None and options.task in _OF_MODELS
-    asked = "grouped" if in_groups else "paired" if of_models else options.task
-    each = asked.split(",")
-    if len(each) > 1:
-        _check_together(each, options)
-    for name, tasks in OPTIONS_OF_TASKS.items():
-        if not set(each).intersection(tasks) and getattr(options, name) is not None:
-            others = ", ".join(task for task in TASKS if task in tasks)
-            advice = _ADVICE.get((name, asked), "")
-            raise UsageError(
-                f"{option_text(name)} cannot be used with --task {asked}; "
-                f"it is for {others}.{advice}"
-            )
-    return asked
-
-
-def _check_together(tasks: Sequence[str], options: Options) -> None:
-    """Raise UsageError unless the tasks, each of them once, can share a reading."""
-    for task in tasks:
-        if task not in TOGETHER or tasks.count(task) > 1:
-            raise UsageError(
-                f"--task takes one task, or several different ones of {', '.join(TOGETHER)}, got "
-                f"{options.task!r}."
-            )
-    refuse(options, ["versus", "group", "measures"], "needs a single --task")

@@ -13,12 +13,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options
-from streameval.cli.tasks.fields import (
-    check_columns,
-    check_complete_queries,
-    check_no_query_counts,
-    check_query_columns,
-)
+from streameval.cli.tasks.fields import check_columns, check_no_query_counts
 from streameval.io.blocks import Block
 from streameval.io.columns import Argument, Texts
 from streameval.runs.counting import Plan
@@ -37,13 +32,6 @@ _IS_OWNER = re.compile(
 
 A `device` without an id is rather a category, such as a phone.
 """
-
-
-def check_clusters(options: Options) -> None:
-    """Raise UsageError if --cluster conflicts with other options."""
-    if options.cluster is not None and options.task == "ranking":
-        check_query_columns(options, "--cluster")
-        check_complete_queries(options, "--cluster")
 
 
 def clustered(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:

@@ -16,7 +16,7 @@ import attrs
 
 from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
-from streameval.cli.options import Options, option_text, refuse
+from streameval.cli.options import Options, option_text
 from streameval.configs.names import nearest
 from streameval.inputs.paths import Fields
 from streameval.io.columns import (
@@ -66,10 +66,6 @@ _COLUMNS_OF = {
 }
 """The columns of logs that have no `y_true`, by the options that read them."""
 
-NO_COLUMNS = (
-    "TREC files have no columns of their own; to count some queries, give --qrels of these alone"
-)
-"""Why rows of TREC files cannot be chosen or have a time, and what to do instead."""
 _FROM_SPLIT = (
     "jq -c '.columns as $c | .data[] | [$c, .] | transpose | map({(.[0]): .[1]}) | add' "
     "FILE > rows.jsonl"
@@ -483,37 +479,6 @@ def _listed(value: Any) -> list[str]:
 def has_column(name: str, rows: Iterable[RawRow]) -> bool:
     """Tell whether one of the first rows has a column."""
     return any(name in row for row in rows)
-
-
-def check_query_columns(options: Options, option: str) -> None:
-    """Raise UsageError if an option names a column, and TREC files come without a table of them."""
-    if options.qrels is not None and options.queries is None:
-        raise UsageError(
-            f"{option} with --qrels needs --queries, a table with a row for each query: TREC files "
-            "have no columns of their own."
-        )
-
-
-def check_complete_queries(options: Options, option: str) -> None:
-    """Raise UsageError if an option that needs complete queries fits no other."""
-    why = f"cannot be used with {option}"
-    refuse(options, ("per_query", "trec"), why)
-    refuse(options, ("rows_per_query", "max_open_queries"), f"{why}, which counts complete queries")
-
-
-def check_windows(options: Options) -> None:
-    """Raise UsageError if the options of windows conflict with each other or with others."""
-    if options.time is None:
-        refuse(options, ("pane", "keep", "rollups", "unit"), "needs --time")
-        return
-    if options.pane is None:
-        raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
-    if options.qrels is not None:
-        raise UsageError(f"--time cannot be used with --qrels: {NO_COLUMNS}.")
-    check_complete_queries(options, "--time")
-    if options.by is not None and options.by.is_each:
-        raise UsageError("--time needs --by with the names of columns, without --each.")
-    refuse(options, ["top"], "cannot be used with --time; name the values, as in --by COLUMN=A,B")
 
 
 def check_no_query_counts(plan: Plan, option: str) -> None:

@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from streameval.accumulators.base import Accumulator
 
 _MOST_CLASSES = 10_000
-_OF_CLASSES = (
-    *("y_score", "classes", "multilabel", "threshold", "scores", "pos_label", "ignore_label"),
-)
 _BYTES_OF_PAIR = 56  # of two classes: a count, and derivatives of several metrics at a time
 
 
@@ -311,7 +308,6 @@ def _note_of_positive(
 
 def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of models of numbers."""
-    refuse(options, _OF_CLASSES, "cannot be used with --task regression")
     fields.check_one_column(options, "y_true", "y_pred")
     pred = options.columns("y_pred")
     models, count = _models(options, pred, "y_pred")
@@ -326,8 +322,6 @@ def _plan_of_numbers(options: Options, rows: Sequence[RawRow], versus: tuple[str
 
 def _plan_of_values(options: Options, rows: Sequence[RawRow], versus: tuple[str, ...]) -> Plan:
     """Choose the columns of values of models, which have no truth."""
-    why = "cannot be used with --task values and --versus"
-    refuse(options, ("y_true", "y_pred", *_OF_CLASSES, "budget"), why)
     if tuple(options.measures or ()) not in {(one,) for one in VALUES}:
         raise UsageError(
             "--task values with --versus needs --measures loss, if lower values are better, or "

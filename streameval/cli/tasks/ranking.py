@@ -201,7 +201,6 @@ def plan(options: Options, rows: Sequence[RawRow]) -> Plan:
         laid_out = (*_REQUIRED, "query", "doc", "retrieved")
         columns = tuple(Argument(name, (name,), Numbers()) for name in laid_out)
         return Plan(make, columns, update=whole, text=text)
-    refuse(options, ("count_missing", "max_docs", "queries"), "needs --qrels")
     names = _names(options, rows)
     holds_lists = _holds_lists(names["relevance"], names, rows)
     if not holds_lists:
@@ -271,8 +270,6 @@ def _headings(options: Options) -> set[str]:
 
 def _is_trec(options: Options) -> bool:
     """Tell whether lines of trec_eval replace the report."""
-    if options.reporting.json:
-        refuse(options, ["trec"], "cannot be used with --json")
     return bool(options.trec or (options.per_query and not options.reporting.json))
 
 
@@ -287,8 +284,6 @@ def _names(options: Options, rows: Sequence[RawRow]) -> dict[str, str]:
     """Find the column of each argument: the column named by the user, or one of the same name."""
     check_one_column(options, "y_score")
     _refuse_ids(options, rows)
-    if options.rank is not None:
-        refuse(options, ["y_score"], "cannot be used with --rank")
     named = {name: getattr(options, name, None) for name in (*_REQUIRED, *_OPTIONAL)}
     named["score"] = options.rank or (options.y_score and options.y_score[0])
     weight = given(query_weight=options.sample_weight)
