@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import attrs
 import numpy as np
 
-from streameval.errors import BadDataError
 from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts
 from streameval.io.columns import Argument, FieldType, what_is_wrong
-from streameval.io.streams import reading
 
 if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
@@ -203,53 +200,3 @@ class Block(Protocol):
             If the block as a whole cannot be read.
         """
         ...
-
-
-@attrs.frozen(eq=False, repr=False)
-class Emptied:
-    """A block of a file that can be read again, without its bytes.
-
-    Parameters
-    ----------
-    block : Block
-        The block without its bytes.
-    start, size : int
-        Where its bytes are in the file.
-    """
-
-    _block: Any
-    _start: int
-    _size: int
-
-    def filled(self) -> Block:
-        """Read the bytes.
-
-        Raises
-        ------
-        BadDataError
-            If the file has become shorter, or cannot be read.
-        """
-        path = self._block.source
-        with reading(path), Path(path).open("rb") as file:
-            file.seek(self._start)
-            data = file.read(self._size)
-        if len(data) < self._size:
-            raise BadDataError(f"{path}: has become shorter while it was read.")
-        return _with_data(self._block, data)
-
-
-def emptied(block: Any) -> Block | Emptied:
-    """Drop the bytes of a block if its file can be read again."""
-    end = getattr(block, "end", None)
-    if end is None:
-        return cast("Block", block)
-    size = len(block.data)
-    return Emptied(_with_data(block, b""), end - size, size)
-
-
-def _with_data(block: Any, data: bytes) -> Block:
-    """Replace the bytes of a block, or of the block inside of it."""
-    is_outer = not hasattr(type(block), "data")
-    changed = {"block": _with_data(block.block, data)} if is_outer else {"data": data}
-    replaced: Block = attrs.evolve(block, **changed)
-    return replaced

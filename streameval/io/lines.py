@@ -43,9 +43,6 @@ class Piece:
     unended : str
         What the last line of a file lacks, as the end of a sentence; such a line is a separate
         piece. Empty if nothing is missing.
-    end : int, optional
-        The position in the file where the piece ends; None if the file is packed or can be read
-        only once.
     """
 
     source: str
@@ -53,7 +50,6 @@ class Piece:
     data: bytes = attrs.field(repr=False)
     taken: int
     unended: str = ""
-    end: int | None = None
 
 
 class Ends(Protocol):
@@ -155,7 +151,7 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         If a line is longer than 64 MiB, or longer than 4 MiB and holds NUL bytes; or if the
         stream cannot be read, or begins like a file of another type.
     """
-    line, taken, end = 1, 0, 0
+    line, taken = 1, 0
     pending: list[bytes] = []
     while chunk := stream.read(PIECE_BYTES):
         if line == 1 and not pending:
@@ -163,11 +159,7 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         cut = ends.last(chunk)
         if cut:
             data = b"".join([*pending, memoryview(chunk)[:cut]])
-            end += len(data)
-            known_end = end if stream.can_be_read_again else None
-            yield Piece(
-                stream.name, line, unmarked(data, line), stream.taken - taken, end=known_end
-            )
+            yield Piece(stream.name, line, unmarked(data, line), stream.taken - taken)
             line, taken = line + n_newlines(data), stream.taken
             pending = []
         pending.append(chunk[cut:])

@@ -89,8 +89,6 @@ class ByteStream:
         The name of the file for messages.
     may_be_cut : bool
         Whether truncated packed data ends there, with `is_cut`, instead of raising an error.
-    can_be_read_again : bool
-        Whether blocks can be read again from a file of that name; false if it is packed.
 
     Raises
     ------
@@ -98,14 +96,7 @@ class ByteStream:
         If no installed package can unpack the data.
     """
 
-    def __init__(
-        self,
-        file: Readable,
-        name: str,
-        *,
-        may_be_cut: bool = False,
-        can_be_read_again: bool = False,
-    ) -> None:
+    def __init__(self, file: Readable, name: str, *, may_be_cut: bool = False) -> None:
         self.name = name
         self.is_cut = False
         self._may_be_cut = may_be_cut
@@ -113,7 +104,6 @@ class ByteStream:
         head = file.read(HEAD_BYTES)
         self._file = _CountingReader(file, head)
         packing = packing_of(head)
-        self.can_be_read_again = can_be_read_again and packing is None
         self._packing = "" if packing is None else packing.name
         self._unpacked: Unpacked | None = None
         if packing is not None:
@@ -179,8 +169,7 @@ def opened(
             yield ByteStream(sys.stdin.buffer, name_of(name), may_be_cut=may_be_cut)
     else:
         with reading(name), _file(name) as file:
-            is_file = size_of(name) is not None
-            yield ByteStream(file, name, may_be_cut=may_be_cut, can_be_read_again=is_file)
+            yield ByteStream(file, name, may_be_cut=may_be_cut)
 
 
 def _file(name: str) -> Any:

@@ -20,7 +20,7 @@ from streameval.errors import (
     Named,
     StreamevalError,
 )
-from streameval.io.blocks import Block, Emptied, Fault
+from streameval.io.blocks import Block, Fault
 from streameval.io.columns import Argument
 from streameval.io.errors import BadRow, shown
 
@@ -364,10 +364,10 @@ class Counter:
         is_left = before is not None and before is not self._open
         return attrs.evolve(counted, accumulator=before if is_left else None)
 
-    def answer(self, block: Block | Emptied) -> Counted:
+    def answer(self, block: Block) -> Counted:
         """Count a block as `count_closed` does, or return what ended that."""
         try:
-            return self.count_closed(block.filled() if isinstance(block, Emptied) else block), None
+            return self.count_closed(block), None
         except StreamevalError as error:
             return None, error
 
@@ -383,7 +383,7 @@ class Answers:
     def __init__(self) -> None:
         self._counter: Any = None
 
-    def to(self, request: Plan | Block | Emptied | None) -> BlockCounts | Counted | None:
+    def to(self, request: Plan | Block | None) -> BlockCounts | Counted | None:
         """Answer a block with its count, and None with the accumulator that may count more."""
         if isinstance(request, Plan):
             self._counter = Counter(request)
@@ -394,7 +394,7 @@ class Answers:
         return _answered(self._counter, request)
 
 
-def _answered(counter: Counter, block: Block | Emptied) -> Counted:
+def _answered(counter: Counter, block: Block) -> Counted:
     """Count a block in a worker; what was not expected says where it happened."""
     try:
         return counter.answer(block)

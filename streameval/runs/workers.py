@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from streameval.errors import StreamevalError
-from streameval.io.blocks import Block, emptied
+from streameval.io.blocks import Block
 from streameval.runs.counting import BlockCounts, Counted, Counter, Plan
 from streameval.runs.processes import AHEAD, Team, Worker
 
@@ -120,7 +120,7 @@ def _count_together(
         if ready:
             worker = min(ready, key=Worker.n_ahead)
             asked.add(worker)
-            pending.append(worker.ask(emptied(block)))
+            pending.append(worker.ask(block))
         else:
             pending.append(_done(here.answer(block)))
         while pending and (pending[0].done() or len(pending) > _MAX_PENDING * len(workers)):

@@ -1,6 +1,6 @@
-import gzip
 import json
 import os
+import pickle
 import signal
 import threading
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.io.blocks import Emptied, emptied
 from streameval.io.columns import Argument, Labels, Numbers
+from streameval.io.csv_rows import CsvBlock, CsvLayout
 from streameval.io.formats import read_blocks
 from streameval.io.json_lines import JsonBlock
 from streameval.runs import counting, processes, workers
@@ -30,6 +30,7 @@ COLUMNS = (
     Argument("y_score", ("s",), Numbers()),
 )
 PLAN = Plan(se.PRCurveSketch, COLUMNS, max_bad=10, is_bounded=True)
+NO_COLUMNS = CsvLayout(("other",), ",")
 
 
 @pytest.fixture(autouse=True)
@@ -74,43 +75,15 @@ def workers_at_once(monkeypatch):
     monkeypatch.setattr(processes.Worker, "n_ahead", lambda worker: len(worker._ahead) / 1e6)
 
 
-def both_forms(tmp_path, name):
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+def test_blocks_travel_with_their_bytes(name, tmp_path):
     rows = [json.loads(line) for line in lines(500).splitlines()]
-    if name == "log.csv":
-        text = "\ufefft,s\n" + "".join(f"{row['t']},{row['s']}\n" for row in rows)
-    else:
-        text = "\ufeff" + lines(500).decode()
-    path = tmp_path / name
-    data = text.encode()
-    path.write_bytes(gzip.compress(data) if name.endswith("gz") else data)
-    return str(path)
-
-
-@pytest.mark.parametrize("name", ["log.jsonl", "log.csv", "log.jsonl.gz"])
-def test_emptied_blocks_are_filled_with_their_bytes(name, tmp_path):
-    blocks = list(read_blocks(both_forms(tmp_path, name)))
-    others = [emptied(block) for block in blocks]
-    assert len(blocks) > 3
-    assert sum(isinstance(other, Emptied) for other in others) == (
-        0 if name.endswith("gz") else len(blocks)
-    )
-    filled = [other.filled() if isinstance(other, Emptied) else other for other in others]
-    assert filled == blocks
-
-
-def test_block_of_a_file_that_became_shorter_is_refused(log, tmp_path):
-    *_, last = map(emptied, read_blocks(log))
-    (tmp_path / "log.jsonl").write_bytes(lines(400))
-    with pytest.raises(se.BadDataError, match=r"log\.jsonl: has become shorter while it was read"):
-        last.filled()
-
-
-def test_blocks_inside_others_are_emptied_and_filled(log):
-    blocks = [PartitionBlock(block, (("day", 1),)) for block in read_blocks(log)]
-    others = [emptied(block) for block in blocks]
-    assert all(isinstance(other, Emptied) for other in others)
-    assert [other._block.data for other in others] == [b""] * len(blocks)
-    assert [other.filled() for other in others] == blocks
+    table = "t,s\n" + "".join(f"{row['t']},{row['s']}\n" for row in rows)
+    (tmp_path / name).write_bytes(table.encode() if name == "log.csv" else lines(500))
+    blocks = list(read_blocks(str(tmp_path / name)))
+    blocks += [PartitionBlock(block, (("day", 1),)) for block in blocks]
+    assert len(blocks) > 6
+    assert pickle.loads(pickle.dumps(blocks)) == blocks
 
 
 @pytest.mark.slow
@@ -324,11 +297,10 @@ def test_every_worker_is_ended_when_an_interrupt_arrives_meanwhile(monkeypatch, 
 
 def test_worker_says_what_ended_a_block():
     held = counting.Counter(PLAN)
-    first = JsonBlock("log", 0, lines(30), 1)
-    counted, error = counting._answered(held, emptied(attrs.evolve(first, end=10)))
+    counted, error = counting._answered(held, CsvBlock("log", 0, b"1\n", 2, layout=NO_COLUMNS))
     assert counted is None
     assert isinstance(error, se.BadDataError)
-    assert counting._answered(held, first)[0].n_good == 30
+    assert counting._answered(held, JsonBlock("log", 0, lines(30), 1))[0].n_good == 30
 
 
 def test_worker_returns_what_it_did_not_expect():
