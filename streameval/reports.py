@@ -16,6 +16,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.inputs.values import value_text
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import MAX_DRAWN, Confusions, PageContent, Row
@@ -24,7 +25,7 @@ from streameval.render.page import MAX_LINES, heading, legend, overview, section
 from streameval.render.tables import sheet_tables, text_table
 from streameval.render.text import chance_title, count, size
 from streameval.render.time_pictures import over_time
-from streameval.results.collection import CollectionResult, read_or_nan, value_name
+from streameval.results.collection import CollectionResult, read_or_nan
 from streameval.results.names import MetricName, parse_metric, parse_metrics
 from streameval.results.opening import SLICE, first_of, headline, opening, since_before, worst_span
 from streameval.results.pairs import SamplePair
@@ -118,7 +119,7 @@ def _slices(accumulator: Any) -> tuple[dict[str, Result], str]:
     if not isinstance(held, Sliced):
         return {}, ""
     sliced = held.compute()
-    slices = {value_name(value): result for value, result in sliced.items()}
+    slices = {value_text(value): result for value, result in sliced.items()}
     return slices | ({OTHER: sliced.rest} if sliced.rest else {}), ", ".join(sliced.columns)
 
 

@@ -24,6 +24,7 @@ from streameval.errors import (
     require,
 )
 from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.values import order_of
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.state import READ_ERRORS, as_corrupt
@@ -51,12 +52,6 @@ def canonical_part_id(value: Any) -> PartId:
         )
     items = tuple(_item(item) for item in value)
     return items[0] if len(items) == 1 else items
-
-
-def order_of(part_id: PartId) -> tuple[tuple[bool, Item], ...]:
-    """Return what canonical ids are sorted by: item by item, integers before text."""
-    items = part_id if isinstance(part_id, tuple) else (part_id,)
-    return tuple((isinstance(item, str), item) for item in items)
 
 
 def text_of_part_id(part_id: PartId) -> str:

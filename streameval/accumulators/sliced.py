@@ -12,7 +12,7 @@ from streameval.accumulators.grouping import Grouping, with_inner
 from streameval.accumulators.sealed import FlatSlices, live_in_turn
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError
-from streameval.inputs.values import Value
+from streameval.inputs.values import Value, order_of
 
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
@@ -178,23 +178,14 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
 
     def _values(self, state: FlatSlices) -> list[Value]:
         named = self._config.named
-        return [*self._config.values, *sorted(state.parts.keys() - named, key=_sort_key)]
+        return [*self._config.values, *sorted(state.parts.keys() - named, key=order_of)]
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         config, state = self._config, self._everything(self._held)
-        values = tuple(sorted(state.parts, key=_sort_key))
+        values = tuple(sorted(state.parts, key=order_of))
         return config.settings, {
             "accumulator": (config.accumulator.empty(),),
             "values": values,
             "slices": tuple(state.parts[value].copy() for value in values),
             "other": () if state.other is None else (state.other.copy(),),
         }
-
-
-def _sort_key(value: Value) -> Any:
-    """Sort numbers, then text, then missing values."""
-    items = value if isinstance(value, tuple) else (value,)
-    return [
-        (2, 0, "") if item is None else (1, 0, item) if isinstance(item, str) else (0, item, "")
-        for item in items
-    ]

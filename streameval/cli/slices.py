@@ -15,10 +15,11 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import Gate, judge, verdict, within, without_interval
 from streameval.cli.terminal import Note
+from streameval.inputs.values import value_text
 from streameval.metrics.bounded import Interval
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import listed_few, plural, significant
-from streameval.results.collection import line_sheet, read_defined, value_name
+from streameval.results.collection import line_sheet, read_defined
 from streameval.results.names import GAPS, Contrast, MetricName
 from streameval.results.result import Result
 from streameval.results.sliced import Search, better_of
@@ -40,7 +41,7 @@ def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
     reporting : Reporting
         The metrics and the level.
     """
-    names = [value_name(value) for value in slices.by_value]
+    names = [value_text(value) for value in slices.by_value]
     title = slices.column if isinstance(slices.column, str) else ", ".join(slices.column)
     if slices.is_each:
         title, names = "slice", [slice_name(slices, value) for value in slices.by_value]
@@ -89,7 +90,7 @@ def _named(slices: Slices, value: Any) -> dict[str, Any]:
 
 def slice_name(slices: Slices, value: Any) -> str:
     """Write a slice in a sentence, such as ``country=DE`` or ``country=DE,device=ios``."""
-    return ",".join(f"{column}={value_name(item)}" for column, item in slices.pairs(value))
+    return ",".join(f"{column}={value_text(item)}" for column, item in slices.pairs(value))
 
 
 def slice_names(slices: Slices, values: Iterable[Any]) -> str:

@@ -15,7 +15,7 @@ from streameval.configs.inner import Inner, OuterConfig
 from streameval.configs.names import check_distinct
 from streameval.configs.options import Arrays, integer_from, option, positive_integer
 from streameval.errors import InvalidInputError
-from streameval.inputs.values import Value, Words, canonical_value, rank_of
+from streameval.inputs.values import Value, Words, canonical_value, items_of, rank_of
 
 MAX_COLUMNS = 16
 MAX_SLICES = 2**20
@@ -94,7 +94,7 @@ class SlicedConfig(OuterConfig):
 
     def items(self, value: Value) -> dict[str, Any]:
         """Return the value of each column in the value of a slice."""
-        return dict(zip(self.column, value if isinstance(value, tuple) else (value,), strict=True))
+        return dict(zip(self.column, items_of(value), strict=True))
 
     def kept(self, values: Iterable[Value]) -> set[Value]:
         """Choose which of the observed values have a slice."""
@@ -114,7 +114,7 @@ def _read_values(values: Any, columns: tuple[str, ...]) -> tuple[Value, ...]:
         )
     named = tuple(read_value(value, columns, name="values") for value in values)
     check_distinct(named, name="values")
-    items = (item for value in named for item in (value if isinstance(value, tuple) else (value,)))
+    items = (item for value in named for item in items_of(value))
     characters = sum(len(item) for item in items if isinstance(item, str))
     if characters > _MAX_CHARACTERS:
         raise InvalidInputError(

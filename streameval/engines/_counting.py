@@ -26,6 +26,7 @@ from streameval.errors import BadDataError, IncompatibleStateError, InvalidInput
 from streameval.inputs.batches import TableBatch
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts
+from streameval.inputs.values import order_of
 from streameval.io.blocks import Block
 from streameval.io.columns import Argument, Values
 from streameval.io.errors import shown
@@ -209,7 +210,7 @@ class SourceCounter:
 def in_order(shares: Iterable[States]) -> dict[Any, Any]:
     """Read the accumulator of each value of a column, and put the values in order."""
     read = {value: from_bytes(states[value]) for states in shares for value in states}
-    return {value: read[value] for value in sorted(read, key=_order)}
+    return {value: read[value] for value in sorted(read, key=order_of)}
 
 
 class MixedColumnsError(BadDataError):
@@ -516,13 +517,6 @@ def _key(value: Any) -> Any:
         return tuple(map(_key, value))
     is_moment = isinstance(value, datetime) and value.tzinfo is not None
     return value.astimezone(UTC) if is_moment else value
-
-
-def _order(value: Any) -> tuple[Any, ...]:
-    """Order values of a column, whose types files may disagree on, the missing one last."""
-    if isinstance(value, tuple):
-        return tuple(map(_order, value))
-    return value is None, type(value).__name__, value
 
 
 def _checked(make: Make) -> Accumulator[Any, Any]:

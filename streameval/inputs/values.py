@@ -52,9 +52,19 @@ def canonical_value(value: Any, *, name: str) -> Label | None:
     return label
 
 
+def items_of(value: Value) -> tuple[Any, ...]:
+    """List the value of each column: of one, or of several."""
+    return value if isinstance(value, tuple) else (value,)
+
+
+def order_of(value: Value) -> tuple[Any, ...]:
+    """Return what sorts values to be shown: item by item, by type, a missing one last."""
+    return tuple([(item is None, type(item).__name__, item) for item in items_of(value)])
+
+
 def value_text(value: Value) -> str:
-    """Write one value of one column."""
-    return "(missing)" if value is None else str(value)
+    """Write the value of a column, or of several."""
+    return ", ".join(["(missing)" if item is None else str(item) for item in items_of(value)])
 
 
 @functools.lru_cache(maxsize=2**16)

@@ -20,6 +20,7 @@ from streameval.configs.names import nearest
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.durations import read_duration
+from streameval.inputs.values import items_of
 from streameval.metrics.evidence import TILTS, Detector, Limit
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
@@ -482,7 +483,7 @@ def _read(result: Result | None, metric: MetricName, start: int, end: int) -> _V
 
 
 def _n_texts(value: Any) -> int:
-    return sum(isinstance(item, str) for item in (value if isinstance(value, tuple) else [value]))
+    return sum(isinstance(item, str) for item in items_of(value))
 
 
 def _finite(value: float) -> float | None:

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 DECIMALS = 4
 """How many decimals the lines of several results have."""
 
-_MISSING = "(missing)"
 _DEFAULT_LEVEL = 0.95  # of tests, where no interval is shown
 
 
@@ -292,10 +291,3 @@ def _is_beyond(reading: Reading, of_all: Reading, sign: float) -> bool:
     """Tell whether a whole interval is worse than the value of all rows."""
     ends = reading.sampling or ()
     return bool(ends) and max(sign * end for end in ends) < sign * of_all.value
-
-
-def value_name(value: Any) -> str:
-    """Write the value of a column, or of several columns."""
-    if isinstance(value, tuple):
-        return ", ".join(map(value_name, value))
-    return _MISSING if value is None else str(value)

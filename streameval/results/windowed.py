@@ -14,6 +14,7 @@ import numpy as np
 from streameval.configs.cached import Cached, Comparable
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
+from streameval.inputs.values import value_text
 from streameval.metrics.table import Reading
 from streameval.render import plots
 from streameval.render.blocks import OverTime, PanePoint, TimeLine
@@ -25,7 +26,6 @@ from streameval.results.collection import (
     CollectionResult,
     line_sheet,
     read_or_nan,
-    value_name,
 )
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.reading import MemberAxis
@@ -258,7 +258,7 @@ class WindowedResult(CollectionResult):
             )
             for one in self.panes
         ]
-        return TimeLine("(all)" if value is ... else value_name(value), panes)
+        return TimeLine("(all)" if value is ... else value_text(value), panes)
 
     def _lines(self, request: PlotRequest) -> OverTime:
         """Show a metric over time, also of slices."""
@@ -312,7 +312,7 @@ def _pivot(
     whole = [read_or_nan(pane.result, metric, level) for pane in every]
     columns = [*first, _values("(all)", whole)]
     groups = [
-        [_values(value_name(value), [_read(_of(pane, value), metric, level) for pane in every])]
+        [_values(value_text(value), [_read(_of(pane, value), metric, level) for pane in every])]
         for value in values
     ]
     others = [None if pane.slices is None else pane.slices.rest for pane in every]

@@ -21,7 +21,7 @@ from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Indices
 from streameval.inputs.coded import CodedTexts
-from streameval.inputs.values import combined, rank_of
+from streameval.inputs.values import combined, items_of, rank_of
 from streameval.io.columns import Argument, Texts
 from streameval.runs.counting import Plan, RowShare, update_with
 from streameval.states.runs import order_in_groups
@@ -77,9 +77,7 @@ class Slices:
         """List the columns of a slice, each with its value."""
         if self.is_each:
             return [value]
-        if isinstance(self.column, str):
-            return [(self.column, value)]
-        return list(zip(self.column, value, strict=True))
+        return [*zip(names_of(self.column), items_of(value), strict=True)]
 
     def __iter__(self) -> Iterator[Any]:
         """Iterate over the slices of the values, then the slice of the rest if there is one."""
@@ -236,7 +234,7 @@ class RowsByValue:
         if self._values is None:
             return coded
         values = self._values
-        known = {value[number] if isinstance(value, tuple) else value for value in values}
+        known = {items_of(value)[number] for value in values}
         return coded.mapped(lambda text: text if text in known else _UNNAMED)
 
 
@@ -462,8 +460,7 @@ def _ranked(counts: Mapping[Value, int]) -> list[Value]:
 def _by_frequency(item: tuple[Value, int]) -> tuple[int, list[tuple[bool, str]]]:
     """Order values by decreasing frequency; among equals, a missing value first, then as text."""
     value, count = item
-    texts = value if isinstance(value, tuple) else (value,)
-    return -count, [(text is not None, text or "") for text in texts]
+    return -count, [(text is not None, text or "") for text in items_of(value)]
 
 
 class SizeLimit:
