@@ -368,6 +368,10 @@ def choose_slices(
     return lengths, code, mapped(pairs, found, leaves)
 
 
+class Rest:
+    """What stands for all values without a slice of their own; the class itself is the value."""
+
+
 @attrs.frozen(eq=False, slots=False)
 class FlatSlices(FlatTable):
     """The slices of several `Sliced` with one configuration, or the state of one: `Sliced.view`.
@@ -442,6 +446,11 @@ class FlatSlices(FlatTable):
     def other(self) -> Sealed | None:
         """The rows of values without a slice; None if there are none."""
         return Sealed(self.leaves, len(self.leaves) - 1) if self._are_other.any() else None
+
+    @property
+    def every(self) -> dict[Value, Sealed]:
+        """The slice of each value with rows, then that of `Rest` if it has any."""
+        return self.parts if self.other is None else {**self.parts, Rest: self.other}
 
     @property
     def values(self) -> tuple[Value, ...]:

@@ -393,7 +393,7 @@ class ByValue:
 
         Each is freed before the next one, because to write it takes as much memory again.
         """
-        parts, self._table = dict(self._table.view().parts), None
+        parts, self._table = dict(self._table.view().every), None
         for value, number in self._numbers.items():
             yield value, live(parts.pop(number, self._empty))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.panes import Pane
-from streameval.accumulators.sealed import live, live_in_turn
+from streameval.accumulators.sealed import Rest, live, live_in_turn
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
@@ -48,7 +48,6 @@ from streameval.results.sliced import OTHER, slice_names
 _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0
 _NARROWEST = 1e-9
-_REST: Any = object()  # the rows of values without a slice
 
 
 class ViewBuilder:
@@ -106,13 +105,13 @@ class ViewBuilder:
 
     def _named_values(self, config: WindowedConfig) -> Iterator[tuple[Any, str, Any]]:
         """Yield each value that has a slice, its name, and its columns as alerts list them."""
-        values = [value for value in self._values if value is not _REST]
+        values = [value for value in self._values if value is not Rest]
         if values:
             options = config.accumulator.options
             for value, name in zip(values, slice_names(options, values), strict=True):
                 yield value, name, tuple(options.items(value).items())
-        if _REST in self._values:
-            yield _REST, OTHER, _REST  # no alert is about the rest
+        if Rest in self._values:
+            yield Rest, OTHER, Rest  # no alert is about the rest
 
     def _card(
         self,
@@ -144,7 +143,7 @@ class ViewBuilder:
                 )
             )
         states: set[str] = {one.state for one in alerts}
-        if value is not _REST and _is_silent(points[: panes.n_mature]):
+        if value is not Rest and _is_silent(points[: panes.n_mature]):
             states.add("silent")
         state = min(states, key=_STATES.index, default="inactive")
         return Card(name, state, _raised(alerts), series, points, _evidence(alerts))
@@ -180,15 +179,15 @@ class ViewBuilder:
         rows = SliceRows(span)
         held = _slices_of(rows.labelled)
         values = list(held)
-        if span.is_known and _REST not in held:
+        if span.is_known and Rest not in held:
             values = list(dict.fromkeys([*values, *_slices_of(rows.unlabelled)]))
         self._values |= dict.fromkeys(values)
-        named = [value for value in values if value is not _REST]
+        named = [value for value in values if value is not Rest]
         parts = [rows.part(...), *map(held.get, values)]
         slices = {}
         for value, (weight, readings) in zip([..., *values], self._read_all(parts), strict=True):
             # without labelled rows here, they may be among the others
-            found = rows.without(named) if value is _REST else rows.of(value, weight or None)
+            found = rows.without(named) if value is Rest else rows.of(value, weight or None)
             coverage = math.nan if found is None else found.coverage
             slices[value] = Point(weight, coverage, readings)
         start, end = config.shown(span.start), config.shown(span.end)
@@ -223,10 +222,7 @@ def _default_metrics(windowed: Windowed, alerts: Sequence[AlertState]) -> list[M
 
 def _slices_of(part: Any) -> dict[Any, Any]:
     """Map each value that has a slice with rows to it, live or sealed."""
-    if not isinstance(part, Sliced):
-        return {}
-    view = part.view()
-    return {**view.parts, **({} if view.other is None else {_REST: view.other})}
+    return part.view().every if isinstance(part, Sliced) else {}
 
 
 def _alerts_by_slice(alerts: Sequence[AlertState]) -> dict[Any, list[AlertState]]:

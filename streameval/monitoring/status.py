@@ -358,9 +358,7 @@ def _weight_of(part: Sliced, value: Any) -> int | float | None:
 def _weight_without(part: Sliced, values: Collection[Any]) -> int | float | None:
     if any(_weight_of(part, value) is None for value in values):
         return None
-    view = part.view()
-    others = [one.weight for value, one in view.parts.items() if value not in values]
-    return sum(others) + (0 if view.other is None else view.other.weight)
+    return sum(one.weight for value, one in part.view().every.items() if value not in values)
 
 
 _STATM = Path("/proc/self/statm")

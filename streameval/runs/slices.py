@@ -17,6 +17,7 @@ import numpy as np
 
 from streameval.accumulators.base import fork
 from streameval.accumulators.parts import merge
+from streameval.accumulators.sealed import Rest
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Indices
@@ -184,8 +185,7 @@ class RowsByValue:
     def measured(self) -> int:
         """Estimate the bytes that the slices will hold as accumulators."""
         view = self._table.view()
-        n_parts = len(view.parts) + (view.other is not None)
-        return int(view.nbytes) + _BUFFERS * n_parts
+        return int(view.nbytes) + _BUFFERS * len(view.every)
 
     def keep_most_frequent(self, number: int) -> None:
         """Merge the slices of all values except the most frequent ones."""
@@ -217,13 +217,12 @@ class RowsByValue:
         named = self._values
         shown = _ranked(self._n_rows)[: self._number] if named is None else list(named)
         has_other = self._has_left_out or not self._n_rows.keys() <= set(shown)
-        view = self._table.view()
-        parts, other = dict(view.parts), view.other
+        parts = dict(self._table.view().every)
         by_value = {
             value: (parts.pop(value) if value in parts else self._empty).copy() for value in shown
         }  # if all rows of a value have weight 0, it has no slice
-        rest = [*parts.values(), *([] if other is None else [other])]
-        other = merge([self._empty, *(part.copy() for part in rest)]) if has_other else None
+        rest = [part.copy() for part in parts.values()]
+        other = merge([self._empty, *rest]) if has_other else None
         return Slices(column=self._column, by_value=by_value, other=other)
 
     def _named(self, number: int, column: Any) -> CodedTexts:
@@ -272,7 +271,7 @@ class Apart:
         """Count each row with the accumulator of its value, all or nothing."""
         coded, named = _together([batch[name] for name in self._columns]), self._named
         if named is not None:
-            coded = coded.mapped(lambda value: value if value in named else _Other)
+            coded = coded.mapped(lambda value: value if value in named else Rest)
         arrays = {name: array for name, array in batch.items() if name not in self._columns}
         order = order_in_groups(coded.codes, len(coded.texts))
         ends = np.cumsum(np.bincount(coded.codes, minlength=len(coded.texts))).tolist()
@@ -306,23 +305,14 @@ class Apart:
         return self
 
     @property
-    def parts(self) -> dict[Value, Any]:
-        """The accumulator of each value."""
-        return {value: part for value, part in self._by_value.items() if value is not _Other}
-
-    @property
-    def other(self) -> Any:
-        """The accumulator of all other values; None if they have no rows."""
-        return self._by_value.get(_Other)
+    def every(self) -> dict[Value, Any]:
+        """The accumulator of each value, and of `Rest`."""
+        return self._by_value
 
     @property
     def nbytes(self) -> int:
         """Estimate the memory of the states, in 0.1 ms each."""
         return sum(bytes_held(part.copy()) for part in self._by_value.values())
-
-
-class _Other:
-    """The key of rows with any other value."""
 
 
 def _together(columns: Sequence[CodedTexts]) -> CodedTexts:
@@ -552,22 +542,18 @@ class RowsByColumn:
     ) -> None:
         self._left_out = dict(left_out)
         self._finds_columns = finds_columns
-        self._total = make()
         self._parts = {column: RowsByValue(make, column) for column in columns}
 
     def update(self, batch: Mapping[str, Any]) -> None:
         """Count each row in the slices of its values, all or nothing."""
-        total = fork(self._total)
-        total.update({name: rows for name, rows in batch.items() if not name.startswith(ARGUMENT)})
         parts = {column: part.fork() for column, part in self._parts.items()}
         for part in parts.values():
             part.update(batch)
-        self._total, self._parts = total, parts
+        self._parts = parts
         self._leave_out()
 
     def merge(self, other: RowsByColumn) -> None:
         """Add the counts of another one."""
-        self._total.merge(other._total)
         self._left_out |= other._left_out
         self._parts = {
             column: part for column, part in self._parts.items() if column in other._parts
@@ -581,8 +567,8 @@ class RowsByColumn:
         return sum(part.measured() for part in self._parts.values())
 
     def total(self) -> Any:
-        """Copy the accumulator of all rows."""
-        return self._total.copy()
+        """Copy the accumulator of all rows, which every column has counted; there must be one."""
+        return next(iter(self._parts.values())).total()
 
     def left_out(self) -> dict[str, str]:
         """Map each column that is left out to the reason."""
