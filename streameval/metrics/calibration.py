@@ -13,7 +13,7 @@ import numpy as np
 from streameval.exact.array_types import Floats, Ints
 from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics.regression import mean
+from streameval.metrics.shares import mean, quotient
 
 ReliabilityCurve = tuple[Floats, Floats, Ints | Floats]
 
@@ -126,12 +126,11 @@ def d2(loss: Fraction | float, null: Fraction | float) -> float:
 
 def pcopc_of(bins: Sequence[Bin]) -> Floats:
     """Divide the predictions of each bin by its labels; nan without any."""
-    return np.array([float(one.prediction / one.label) if one.label else math.nan for one in bins])
+    return np.array([quotient(one.prediction, one.label) for one in bins])
 
 
 def _mean_of(bins: Sequence[Bin], value: Callable[[Bin], Fraction]) -> float:
-    total = sum(one.weight for one in bins)
-    return float(sum(one.weight * value(one) for one in bins) / total) if bins else math.nan
+    return quotient(sum(one.weight * value(one) for one in bins), sum(one.weight for one in bins))
 
 
 def _base_rate(bins: Sequence[Bin]) -> Fraction:

@@ -26,7 +26,7 @@ from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Floats, Mask
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics.shares import ratios
+from streameval.metrics.shares import quotient, ratios
 
 Average = Literal["binary", "macro", "micro", "weighted", "samples"]
 MeanOver = Literal["macro", "micro", "weighted"]
@@ -235,11 +235,11 @@ def average_ratio(
     values = ratio.of(columns, zero_division)
     if average == "macro":  # takes a third of the time of weights of 1
         kept = values[averaged & ~np.isnan(values)].tolist()
-        return math.fsum(kept) / len(kept) if kept else math.nan
+        return quotient(math.fsum(kept), len(kept))
     weights = class_weights(values, outcomes, average=average, averaged=averaged)
     total = math.fsum(weights.tolist())  # summing a list takes half the time of an array
     terms = np.where(weights > 0, weights * values, 0.0)
-    return math.fsum(terms.tolist()) / total if total else math.nan
+    return quotient(math.fsum(terms.tolist()), total)
 
 
 def pool(columns: Floats, averaged: Mask) -> Floats:
@@ -268,7 +268,7 @@ def cohen_kappa(outcomes: ClassOutcomes) -> float:
     """
     n, hits, truth, predicted = _margins(outcomes)
     chance = sum(t * p for t, p in zip(truth, predicted, strict=True))
-    return (n * hits - chance) / (n * n - chance) if n * n != chance else math.nan
+    return quotient(n * hits - chance, n * n - chance)
 
 
 def matthews_corrcoef(outcomes: ClassOutcomes) -> float:
@@ -320,7 +320,7 @@ def weighted_kappa(matrix: FixedPoint, power: int) -> float:
     else:  # by cut between two classes: the weight of examples across it
         below = zip(itertools.accumulate(truth), itertools.accumulate(predicted), strict=True)
         expected = sum(t * (n - p) + p * (n - t) for t, p in below)
-    return (expected - n * observed) / expected if expected else math.nan
+    return quotient(expected - n * observed, expected)
 
 
 def distances(matrix: FixedPoint) -> list[int]:
@@ -336,8 +336,7 @@ def distances(matrix: FixedPoint) -> list[int]:
 def mean_distance(n: FixedPoint, matrix: FixedPoint) -> float:
     """Compute the mean of abs(i - j) over examples of truth i and prediction j."""
     total = sum(d * part for d, part in enumerate(distances(matrix)))
-    examples = n.to_fraction()
-    return float(total * matrix.unit / examples) if examples else math.nan
+    return quotient(total * matrix.unit, n.to_fraction())
 
 
 def geometric_mean(outcomes: ClassOutcomes) -> float:
@@ -357,41 +356,37 @@ def geometric_mean(outcomes: ClassOutcomes) -> float:
 def informedness(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute TPR + TNR - 1, in integers up to the last division; nan without both classes."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
-    return _quotient(tp * tn - fp * fn, (tp + fn) * (tn + fp))
+    return quotient(tp * tn - fp * fn, (tp + fn) * (tn + fp))
 
 
 def markedness(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute PPV + NPV - 1, in integers up to the last division; nan unless both are predicted."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
-    return _quotient(tp * tn - fp * fn, (tp + fp) * (tn + fn))
+    return quotient(tp * tn - fp * fn, (tp + fp) * (tn + fn))
 
 
 def positive_likelihood_ratio(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute TPR / FPR, in integers up to the last division; nan when it divides by 0."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
-    return _quotient(tp * (fp + tn), fp * (tp + fn))
+    return quotient(tp * (fp + tn), fp * (tp + fn))
 
 
 def negative_likelihood_ratio(outcomes: ClassOutcomes, positive: int) -> float:
     """Compute FNR / TNR, in integers up to the last division; nan when it divides by 0."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
-    return _quotient(fn * (fp + tn), tn * (tp + fn))
+    return quotient(fn * (fp + tn), tn * (tp + fn))
 
 
 def weighted_mean(values: Floats, weights: Floats) -> float:
     """Average values; nan without any weight."""
-    total = math.fsum(weights)
-    return math.fsum(values * weights) / total if total else math.nan
+    return quotient(math.fsum(values * weights), math.fsum(weights))
 
 
 def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:
     """Compute the mean over examples of within / tied; nan without examples."""
-    total = n.to_fraction()
-    if total == 0:
-        return math.nan
     cells = credited_cells(credit)
     earned = sum((Fraction(weight * within, tied) for (within, tied), weight in cells), Fraction(0))
-    return float(earned * credit.unit / total)
+    return quotient(earned * credit.unit, n.to_fraction())
 
 
 def credited_cells(credit: FixedPoint) -> list[tuple[tuple[int, int], int]]:
@@ -417,10 +412,6 @@ def _counts_of(outcomes: ClassOutcomes, positive: int) -> tuple[int, int, int, i
     unit = min(part.unit for part in parts)
     tp, fp, fn, tn = (int(part[positive].to_fraction() / unit) for part in parts)
     return tp, fp, fn, tn
-
-
-def _quotient(above: int, below: int) -> float:
-    return above / below if below else math.nan
 
 
 def _margins(outcomes: ClassOutcomes) -> tuple[int, int, list[int], list[int]]:

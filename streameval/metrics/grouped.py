@@ -17,7 +17,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.intervals import hull, student, wilson
-from streameval.metrics.shares import ratios
+from streameval.metrics.shares import quotient, ratios
 from streameval.metrics.values import widening
 from streameval.states.cells import Cells
 
@@ -150,5 +150,4 @@ def _norm(values: Floats) -> float:
 def coverage(areas: GroupAreas) -> float:
     """Compute the share of the weight in groups with both classes."""
     impressions = areas.weights("impressions")
-    total = math.fsum(impressions)
-    return math.fsum(impressions[areas.is_defined]) / total if total else math.nan
+    return quotient(math.fsum(impressions[areas.is_defined]), math.fsum(impressions))

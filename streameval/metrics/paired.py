@@ -28,6 +28,7 @@ of prefixes give exactly.
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Literal, Self
 
 import attrs
@@ -35,23 +36,19 @@ import numpy as np
 
 from streameval.exact import Scale
 from streameval.exact.array_types import Floats, Indices
-from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Keys, prefixes
 from streameval.metrics import envelope
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.delong import auc_confidence, variance_by_chance
 from streameval.metrics.intervals import (
-    UNDEFINED,
     score_reach,
-    student,
     student_pvalue,
     two_sided_pvalue,
 )
 from streameval.metrics.points import CellTable
-from streameval.metrics.regression import mean
-from streameval.metrics.shares import ratios
-from streameval.metrics.values import MeanLoss, unvarying
+from streameval.metrics.shares import mean, ratios
+from streameval.metrics.values import MeanLoss
 from streameval.states.cells import Cells
 from streameval.states.paired import LossSums
 from streameval.states.score_pairs import ScorePairs
@@ -110,13 +107,7 @@ class Means:
 
     def interval(self, z: float) -> Interval:
         """Compute the interval of the difference."""
-        difference, found = self.difference, self._of_difference
-        if found.n < 2:
-            return UNDEFINED
-        if not found.variance:
-            return unvarying(difference, float(found.n), z, low=-self.largest, high=self.largest)
-        reach = math.sqrt(found.variance) * self._both.deviations(z, is_signed=True)
-        return max(difference - reach, -self.largest), min(difference + reach, self.largest)
+        return self._of_difference.signed_interval(z, self._both, largest=self.largest)
 
     @property
     def _t_pvalue(self) -> float:
@@ -131,19 +122,17 @@ class Means:
 
     def _of(self, model: Model) -> MeanLoss:
         sums = self.sums
-        return self._loss(sums.a, sums.aa) if model == "a" else self._loss(sums.b, sums.bb)
+        totals = (sums.a, sums.aa) if model == "a" else (sums.b, sums.bb)
+        return MeanLoss.of(self.n, *totals)
 
     @property
     def _of_difference(self) -> MeanLoss:
-        return self._loss(self.sums.difference, self.sums.squared_difference)
+        return MeanLoss.of(self.n, self.sums.difference, self.sums.squared_difference)
 
     @property
     def _both(self) -> MeanLoss:
         """The loss that tells how many rows make the difference up."""
-        return self._loss(self.sums.both, self.sums.squared_both)
-
-    def _loss(self, total: ExactSum, squares: ExactSum) -> MeanLoss:
-        return MeanLoss(self.n.to_fraction(), total.to_fraction(), squares.to_fraction())
+        return MeanLoss.of(self.n, self.sums.both, self.sums.squared_both)
 
 
 @attrs.frozen
@@ -157,19 +146,12 @@ class MeanValues(Means):
 
     def interval_of(self, model: Model, z: float) -> Interval:
         """Compute the interval of the mean of a model."""
-        return self._interval(self._of(model), z)
+        return self._of(model).signed_interval(z, self._both, largest=self.largest)
 
-    def interval(self, z: float) -> Interval:
-        """Compute the interval of the difference."""
-        return self._interval(self._of_difference, z)
-
-    def _interval(self, found: MeanLoss, z: float) -> Interval:
-        """Compute Student's interval; nan if values do not vary, because those elsewhere may."""
-        if found.n < 2 or not found.variance:
-            return UNDEFINED
-        middle, n = float(found.mean), float(found.n)
-        reach = z * student(z, n) * math.sqrt(found.variance)
-        return middle - reach, middle + reach
+    @property
+    def _both(self) -> MeanLoss:
+        """Nothing: Student's interval is as wide however many rows make the difference up."""
+        return MeanLoss(self.n.to_fraction(), Fraction(0), Fraction(0))
 
 
 @attrs.frozen

@@ -14,6 +14,7 @@ import numpy as np
 from streameval.exact.array_types import Floats, Mask
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED, proportion
+from streameval.metrics.shares import quotient
 
 _STEPS = 200
 _CLOSE = 1e-8  # a step this small leaves an error of its square
@@ -27,8 +28,7 @@ def win_rate(wins: float, losses: float, ties: float) -> float:
     >>> win_rate(2.0, 1.0, 1.0)
     0.625
     """
-    n = wins + losses + ties
-    return (wins + ties / 2.0) / n if n else math.nan
+    return quotient(wins + ties / 2.0, wins + losses + ties)
 
 
 def win_rate_interval(wins: float, losses: float, ties: float, z: float) -> Interval:

@@ -11,6 +11,7 @@ from streameval.exact.exact_sum import UNITS_OF_ONE, ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED
+from streameval.metrics.shares import quotient
 from streameval.metrics.values import MeanLoss, around
 
 _NONE = Fraction(0)
@@ -54,11 +55,11 @@ class Moments:
     def bias(self, z: float) -> Interval:
         """Compute the normal interval of the mean error."""
         error = MeanLoss(self.n, self.error, self.squared_error)
-        return error.signed_interval(z, magnitude=self.absolute_error)
+        return error.signed_interval(z, self._absolute_error)
 
     def mae(self, z: float) -> Interval:
         """Compute the interval of the mean absolute error."""
-        return MeanLoss(self.n, self.absolute_error, self.squared_error).interval(z)
+        return self._absolute_error.interval(z)
 
     def mse(self, z: float) -> Interval:
         """Compute the interval of the mean squared error."""
@@ -86,7 +87,7 @@ class Moments:
         crossed = crossed / n + mean**2 * errors
         own = self.fourth_error / errors**2 + n * fourth / squares**2
         shared = 2 * n * crossed / (errors * squares)
-        unexplained = ratio(errors, squares)
+        unexplained = quotient(errors, squares)
         if math.isinf(unexplained):
             return UNDEFINED
         variance = MeanLoss(n, Fraction(0), own - shared).variance
@@ -96,56 +97,42 @@ class Moments:
         low, high = around(unexplained, math.sqrt(variance) * deviations)
         return 1.0 - high, 1.0 - low
 
-
-def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
-    """Divide a weighted sum by the sum of the weights; nan without examples."""
-    weight = n.to_fraction()
-    if not weight:
-        return math.nan
-    return total.over(weight) if type(total) is ExactSum else float(total.to_fraction() / weight)
+    @property
+    def _absolute_error(self) -> MeanLoss:
+        return MeanLoss(self.n, self.absolute_error, self.squared_error)
 
 
-def spread(total: ExactSum, squares: ExactSum, n: FixedPoint) -> Fraction:
-    """Compute ``sum((x - mean)**2)``, from the sums of numbers and of their squares.
+def scaled(total: ExactSum, n: Fraction) -> int:
+    """Multiply a sum by the sum of the weights, in a unit that depends on the latter alone.
 
-    It is ``sum(x**2) - sum(x)**2 / n``. In floats this difference would lose its digits if the mean
-    is large relative to the spread. 0 without examples.
+    Integers of one unit take a third of the time of fractions.
     """
-    weight = n.to_fraction()
-    return squares.to_fraction() - total.to_fraction() ** 2 / weight if weight else Fraction(0)
+    return n.numerator * UNITS_OF_ONE * total.units
 
 
-def ratio(part: Fraction | int, whole: Fraction | int) -> float:
-    """Divide, rounded once; nan unless the divisor is above 0."""
-    if whole <= 0:
-        return math.nan
-    try:
-        return float(part / whole)  # Python rounds a ratio of integers correctly
-    except OverflowError:
-        return math.inf
+def covariation(x: ExactSum, y: ExactSum, product: ExactSum, n: Fraction) -> int:
+    """Compute n times ``sum((x - mean of x) (y - mean of y))``, in the unit of `scaled`.
+
+    It is ``n sum(x y) - sum(x) sum(y)``. In floats this difference would lose its digits if the
+    means are large relative to the spreads.
+    """
+    return scaled(product, n) - n.denominator * x.units * y.units
 
 
-def explained(rest: Fraction | int, whole: Fraction | int) -> float:
+def spread(total: ExactSum, squares: ExactSum, n: Fraction) -> int:
+    """Compute n times ``sum((x - mean)**2)``, in the unit of `scaled`."""
+    return scaled(squares, n) - n.denominator * total.units**2
+
+
+def explained(rest: int, whole: int) -> float:
     """Compute 1 - rest / whole, rounded once; nan unless there is something to explain."""
-    return -ratio(rest - whole, whole)
-
-
-def r2(squared_error: ExactSum, truth: ExactSum, squared_truth: ExactSum, n: FixedPoint) -> float:
-    """Compute 1 - SSE / SST, the share of the variance of the truth that is explained.
-
-    nan when the truth is constant or empty.
-    """
-    weight = n.to_fraction()
-    # as `explained`, times n over the squared unit: integers take a third of the time
-    scale = weight.numerator * UNITS_OF_ONE
-    whole = squared_truth.units * scale - truth.units**2 * weight.denominator
-    return explained(squared_error.units * scale, whole)
+    return 0.0 - quotient(rest - whole, whole)
 
 
 def adjusted_r2(r2: float, n: FixedPoint, n_features: int) -> float:
     """Compute ``1 - (1 - R2) (n - 1) / (n - p - 1)``; nan unless n is more than p + 1."""
     left = n.to_fraction() - n_features - 1
-    return 1 - (1 - r2) * float((left + n_features) / left) if left > 0 else math.nan
+    return 1 - (1 - r2) * quotient(left + n_features, left)
 
 
 def pinball_loss(absolute_error: ExactSum, error: ExactSum, n: FixedPoint, alpha: float) -> float:
@@ -154,45 +141,29 @@ def pinball_loss(absolute_error: ExactSum, error: ExactSum, n: FixedPoint, alpha
     The total error of predictions that are too low is ``(sum |e| - sum e) / 2``, and of the others
     ``(sum |e| + sum e) / 2``. The loss adds the shares alpha and 1 - alpha of these.
     """
-    weight, level = n.to_fraction(), Fraction(alpha)
-    if not weight:
-        return math.nan
-    magnitude, total = absolute_error.to_fraction(), error.to_fraction()
+    magnitude, total, level = absolute_error.to_fraction(), error.to_fraction(), Fraction(alpha)
     missed = level * (magnitude - total) + (1 - level) * (magnitude + total)
-    return float(missed / (2 * weight))
+    return quotient(missed, 2 * n.to_fraction())
 
 
-def covariation(
-    truth: ExactSum, prediction: ExactSum, product: ExactSum, n: FixedPoint
-) -> Fraction:
-    """Compute ``sum((y - mean of y) (p - mean of p))``, from the sum of products; 0 if empty."""
-    weight = n.to_fraction()
-    if not weight:
-        return Fraction(0)
-    return product.to_fraction() - truth.to_fraction() * prediction.to_fraction() / weight
-
-
-def pearson(together: Fraction, truth: Fraction, prediction: Fraction) -> float:
+def pearson(together: int, truth: int, prediction: int) -> float:
     """Compute the correlation, given the covariation and both spreads; nan unless both are."""
     if truth <= 0 or prediction <= 0:
         return math.nan
     size = math.sqrt(together**2 / (truth * prediction))
-    return math.copysign(size, together)
+    return -size if together < 0 else size
 
 
-def concordance(
-    together: Fraction, truth: Fraction, prediction: Fraction, apart: Fraction
-) -> float:
+def concordance(together: int, truth: int, prediction: int, apart: int) -> float:
     """Compute the concordance correlation (Lin, 1989).
 
     Parameters
     ----------
-    together : Fraction
+    together : int
         The covariation.
-    truth, prediction : Fraction
+    truth, prediction : int
         The spreads.
-    apart : Fraction
-        The squared difference of the means, times the sum of the weights.
+    apart : int
+        The squared difference of the sums, in the same unit.
     """
-    whole = truth + prediction + apart
-    return float(2 * together / whole) if whole > 0 else math.nan
+    return quotient(2 * together, truth + prediction + apart)

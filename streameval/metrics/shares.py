@@ -1,4 +1,4 @@
-"""Ratios, and shares of exact counts: which of them reach a bound, and which is the highest.
+"""Quotients and means, and shares of exact counts: which reach a bound, and which is the highest.
 
 A share reaches a bound if the share that users see does: the quotient of the exact counts, rounded
 once. So a printed share goes round, and an unweighted one has scikit-learn's answer. Floats of
@@ -17,10 +17,29 @@ from typing import Any
 import numpy as np
 
 from streameval.exact.array_types import Array, Floats, Indices, Mask
+from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import ROUNDING
 
 _ROUNDS_APART = 2.0**26
+
+
+def quotient(above: Fraction | float, below: Fraction | float) -> float:
+    """Divide, rounded once; nan unless the divisor is above 0, inf past float64."""
+    if below <= 0:
+        return math.nan
+    try:
+        return float(above / below)  # Python rounds a ratio of integers correctly
+    except OverflowError:
+        return math.inf
+
+
+def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
+    """Divide a weighted sum by the sum of the weights; nan without examples."""
+    weight = n.to_fraction()
+    if weight and type(total) is ExactSum:
+        return total.over(weight)
+    return quotient(total.to_fraction(), weight)
 
 
 def ratios(above: Array, below: Array, otherwise: float = 0.0) -> Floats:

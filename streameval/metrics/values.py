@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from decimal import Context, Decimal
 from fractions import Fraction
+from typing import Self
 
 import attrs
 import numpy as np
@@ -14,6 +15,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import UNDEFINED, student
+from streameval.metrics.shares import quotient
 
 _DIGITS = Context(prec=40)
 _MAX_LOG = 600.0
@@ -21,24 +23,11 @@ _OF_LOSSES, _OF_SIGNED = 4.0, 2.0
 _LARGEST_LOG, _SMALLEST_LOG = 710, -746  # beyond, exp is inf or 0
 
 
-def deviation(total: ExactSum, squares: ExactSum, n: Fraction) -> float:
-    """Compute the standard deviation of the n values, as `numpy.std` does; nan without values.
-
-    It is the root of ``sum(x**2) / n - mean**2``, rounded once.
-    """
-    if not n:
-        return math.nan
-    mean = total.to_fraction() / n
-    # squares below 2**-968 are rounded, so the difference may be negative
-    variance = max(squares.to_fraction() / n - mean**2, Fraction(0))
-    return float(_decimal(variance).sqrt(_DIGITS))
-
-
-def exp_mean(total: ExactSum, n: Fraction) -> float:
+def exp_mean(values: MeanLoss) -> float:
     """Compute the exponential of the mean, rounded once; nan without values, inf past float64."""
-    if not n:
+    if not values.n:
         return math.nan
-    mean = total.to_fraction() / n
+    mean = values.mean
     if mean > _LARGEST_LOG:
         return math.inf
     if mean < _SMALLEST_LOG:
@@ -54,18 +43,6 @@ def _decimal(number: Fraction) -> Decimal:
 def exp(number: float) -> float:
     """Compute the exponential; inf past float64, and nan of nan."""
     return math.inf if number > _LARGEST_LOG - 1 else math.exp(number)
-
-
-def mean_interval(
-    total: ExactSum, magnitude: ExactSum, squares: ExactSum, n: Fraction, z: float
-) -> Interval:
-    """Compute the normal interval of a mean of values of either sign.
-
-    It is wider where few values make up much of the sum of their magnitudes.
-    """
-    return MeanLoss(n, total.to_fraction(), squares.to_fraction()).signed_interval(
-        z, magnitude=magnitude.to_fraction()
-    )
 
 
 @attrs.frozen
@@ -98,17 +75,31 @@ class MeanLoss:
     total: Fraction
     squares: Fraction
 
+    @classmethod
+    def of(cls, n: FixedPoint, total: ExactSum, squares: ExactSum) -> Self:
+        """Use exact sums."""
+        return cls(n.to_fraction(), total.to_fraction(), squares.to_fraction())
+
     @property
     def mean(self) -> Fraction:
         """The mean; there must be a row."""
         return self.total / self.n
 
     @property
+    def spread(self) -> Fraction:
+        """The variance of these rows; there must be a row."""
+        # squares below 2**-968 are rounded, so the difference may be negative
+        return max(self.squares / self.n - self.mean**2, Fraction(0))
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of these rows, as of `numpy.std`, rounded once; nan without."""
+        return float(_decimal(self.spread).sqrt(_DIGITS)) if self.n else math.nan
+
+    @property
     def variance(self) -> Fraction:
         """The estimate of the variance of the mean; there must be two rows."""
-        spread = self.squares / self.n - self.mean**2
-        # squares below 2**-968 are rounded, so the difference may be negative
-        return max(spread, Fraction(0)) / (self.n - 1)
+        return self.spread / (self.n - 1)
 
     def widening(self, *, is_signed: bool = False) -> float:
         """Compute the factor of variances for the rows that make up the sum; 1 if it is 0.
@@ -135,17 +126,19 @@ class MeanLoss:
         low, high = around(float(self.mean), deviation * self.deviations(z))
         return low, min(high, largest)
 
-    def signed_interval(self, z: float, *, magnitude: Fraction) -> Interval:
-        """Compute the normal interval of the mean of values that fall to both sides of 0.
+    def signed_interval(self, z: float, sizes: MeanLoss, *, largest: float = math.inf) -> Interval:
+        """Compute the normal interval of the mean of values within `largest` to both sides of 0.
 
-        `magnitude` is the sum of their magnitudes. nan with fewer than two rows, or if the values
-        do not vary: rows elsewhere may differ.
+        `sizes` tell how many rows make it up, such as the magnitudes of the values. nan with fewer
+        than two rows, or if values without a largest one do not vary: rows elsewhere may differ.
         """
-        if self.n < 2 or not self.variance:
+        if self.n < 2:
             return UNDEFINED
-        of_sizes = MeanLoss(self.n, magnitude, self.squares)
-        reach = math.sqrt(self.variance) * of_sizes.deviations(z, is_signed=True)
-        return float(self.mean) - reach, float(self.mean) + reach
+        mean, variance = float(self.mean), self.variance
+        if not variance:
+            return unvarying(mean, float(self.n), z, low=-largest, high=largest)
+        reach = math.sqrt(variance) * sizes.deviations(z, is_signed=True)
+        return max(mean - reach, -largest), min(mean + reach, largest)
 
 
 def widening(share: Fraction | float, *, is_signed: bool = False) -> float:
@@ -203,7 +196,7 @@ def gini(exposures: FixedPoint, n_items: int) -> float:
         total += exposure * size
         ranked += exposure * size * (2 * before + size - n_items)
         before += size
-    return ranked / (n_items * total) if total else math.nan
+    return quotient(ranked, n_items * total)
 
 
 def entropy(exposures: FixedPoint) -> float:

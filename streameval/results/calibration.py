@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -19,7 +18,7 @@ from streameval.inputs.classes import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.bounded import Interval
 from streameval.metrics.calibration import Bin, ReliabilityCurve
-from streameval.metrics.regression import mean
+from streameval.metrics.shares import mean, quotient
 from streameval.metrics.table import (
     EXAMPLES,
     NOT_NEGATIVE,
@@ -275,8 +274,7 @@ def _of_two(name: str, function: Callable[[Sequence[Bin]], float], **row: Any) -
 
 
 def _normalized_entropy(result: Calibration) -> float:
-    entropy = metrics.entropy(_class_weights(result))
-    return float(result.log_loss) / entropy if entropy else math.nan
+    return quotient(result.log_loss, metrics.entropy(_class_weights(result)))
 
 
 def _d2_brier_score(result: Calibration) -> float:
@@ -304,8 +302,7 @@ def _sampling_of(name: str) -> dict[str, Any]:
         if name == "brier":
             total, squares = state.row_brier, state.squared_brier
             largest = 2.0 if result.labels else 1.0
-        sums = (part.to_fraction() for part in (state.n, total, squares))
-        return MeanLoss(*sums).interval(z, largest=largest)
+        return MeanLoss.of(state.n, total, squares).interval(z, largest=largest)
 
     return of_moments(interval)
 

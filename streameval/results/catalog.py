@@ -11,7 +11,7 @@ import numpy as np
 from streameval.configs.values import CatalogConfig
 from streameval.errors import Named
 from streameval.exact.array_types import Array
-from streameval.metrics.regression import mean
+from streameval.metrics.shares import mean
 from streameval.metrics.table import (
     EXAMPLES,
     NOT_NEGATIVE,

@@ -22,6 +22,7 @@ from streameval.metrics.evidence import (
 from streameval.metrics.intervals import wilson
 from streameval.metrics.paired import Areas, Means, MeanValues, Model
 from streameval.metrics.paired_decisions import Decisions, share_difference
+from streameval.metrics.shares import quotient
 from streameval.metrics.table import (
     CORRELATION,
     EXAMPLES,
@@ -526,10 +527,6 @@ def _count(name: str, rights: tuple[int, int], heading: str, which: str) -> Metr
     )
 
 
-def _share(part: Number, n: Number) -> float:
-    return part / n if n else math.nan
-
-
 def _accuracy(model: str, hits: Callable[[PairedResult], Number], headline: int) -> Metric:
     """Make the row of the accuracy of a model."""
     named = model.upper()
@@ -541,7 +538,7 @@ def _accuracy(model: str, hits: Callable[[PairedResult], Number], headline: int)
         "examples.",
         formula=rf"\frac{{n_{{AB}} + n_{named}}}{{n}}",
         better="higher",
-        value=lambda result: _share(hits(result), result.n),
+        value=lambda result: quotient(hits(result), result.n),
         sampling=_of_accuracy,
         check_draws=_check_draws,
         why_none=_WHY_NONE,
@@ -578,7 +575,7 @@ PairedResult.TABLE = Table(
         subtracts=_SUBTRACTS,
         help="The accuracy of A minus that of B, in [-1, 1]; nan without examples.",
         formula=r"\frac{n_A - n_B}{n}",
-        value=lambda result: _share(result.n_only_a - result.n_only_b, result.n),
+        value=lambda result: quotient(result.n_only_a - result.n_only_b, result.n),
         sampling=_of_difference,
         check_draws=_check_draws,
         why_none=_WHY_NONE,

@@ -18,6 +18,7 @@ from streameval.inputs.classes import Label, class_position
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.preferences import Strengths, strengths, win_rate, win_rate_interval
+from streameval.metrics.shares import quotient
 from streameval.metrics.table import (
     EXAMPLES,
     NOT_NEGATIVE,
@@ -233,8 +234,7 @@ def _n_models(result: Preferences) -> int:
 
 
 def _tie_rate(result: Preferences) -> float:
-    n = float(result.n)
-    return float(result._state.ties.total().to_floats()) / n if n else math.nan
+    return quotient(float(result._state.ties.total().to_floats()), result.n)
 
 
 def _of_positions(function: Callable[..., Interval]) -> Callable[..., Interval]:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from typing import Any, ClassVar, cast
 
@@ -23,6 +22,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.quantiles import cell_quantile
+from streameval.metrics.shares import mean, quotient
 from streameval.metrics.table import (
     CORRELATION,
     EXAMPLES,
@@ -247,67 +247,70 @@ def _from_sketch(row: Metric) -> Metric:
 
 
 def _mse(result: Regression) -> float:
-    return metrics.mean(result._state.squared_error, result._state.n)
+    return mean(result._state.squared_error, result._state.n)
+
+
+def _squares(result: Regression) -> tuple[int, int]:
+    """Return n times the sum of squared errors, and the spread of the truth, in one unit."""
+    state = result._state
+    n = state.n.to_fraction()
+    whole = metrics.spread(state.truth, state.squared_truth, n)
+    return metrics.scaled(state.squared_error, n), whole
 
 
 def _r2(result: Regression) -> float:
-    state = result._state
-    return metrics.r2(state.squared_error, state.truth, state.squared_truth, state.n)
+    return metrics.explained(*_squares(result))
 
 
 def _explained_variance(result: Regression) -> float:
     state = result._state
-    rest = metrics.spread(state.error, state.squared_error, state.n)
-    return metrics.explained(rest, metrics.spread(state.truth, state.squared_truth, state.n))
+    rest = metrics.spread(state.error, state.squared_error, state.n.to_fraction())
+    return metrics.explained(rest, _squares(result)[1])
 
 
 def _relative_squared_error(result: Regression) -> float:
-    state = result._state
-    whole = metrics.spread(state.truth, state.squared_truth, state.n)
-    return metrics.ratio(state.squared_error.to_fraction(), whole)
+    return quotient(*_squares(result))
 
 
 def _nrmse_mean(result: Regression) -> float:
     state = result._state
     total = state.truth.to_fraction()
     part = state.squared_error.to_fraction() * state.n.to_fraction()
-    return math.copysign(math.sqrt(metrics.ratio(part, total**2)), total)
+    return math.copysign(math.sqrt(quotient(part, total**2)), total)
 
 
 def _mean_of_term(result: Regression, measure: ErrorMeasure) -> float:
     (term,) = measure.terms
-    total = result._measured.term(result._config, term)
-    return metrics.mean(total, result._state.n)
+    return mean(result._measured.term(result._config, term), result._state.n)
 
 
 def _wmape(result: Regression, measure: ErrorMeasure) -> float:
     (term,) = measure.terms
-    whole = result._measured.term(result._config, term).to_fraction()
-    return metrics.ratio(result._state.absolute_error.to_fraction(), whole)
+    whole = result._measured.term(result._config, term)
+    return quotient(result._state.absolute_error.units, whole.units)
 
 
 def _nrmse_range(result: Regression, measure: ErrorMeasure) -> float:  # noqa: ARG001
     highest, lowest = (
         result._measured.extreme(result._config, name) for name in ("truth", "negated_truth")
     )
-    width = highest + lowest
-    return result.rmse / width if width else math.nan
+    return quotient(result.rmse, highest + lowest)
 
 
-def _products(result: Regression, measure: ErrorMeasure) -> Iterator[Fraction]:
-    """Yield the covariation, the spreads, and n times the squared difference of the means."""
-    state = result._measured
+def _products(result: Regression, measure: ErrorMeasure) -> tuple[int, int, int]:
+    """Return the covariation and both spreads."""
+    state, n = result._measured, result._state.n.to_fraction()
     total, squares, product = (state.term(result._config, term) for term in measure.terms)
-    yield metrics.covariation(state.truth, total, product, state.n)
-    yield metrics.spread(state.truth, state.squared_truth, state.n)
-    yield metrics.spread(total, squares, state.n)
-    apart = total.to_fraction() - state.truth.to_fraction()
-    yield apart**2 / max(state.n.to_fraction(), Fraction(1, 2**62))
+    together = metrics.covariation(state.truth, total, product, n)
+    own = metrics.spread(state.truth, state.squared_truth, n)
+    return together, own, metrics.spread(total, squares, n)
 
 
-def _pearson(result: Regression, measure: ErrorMeasure) -> float:
-    together, truth, prediction, _ = _products(result, measure)
-    return metrics.pearson(together, truth, prediction)
+def _concordance(result: Regression, measure: ErrorMeasure) -> float:
+    state = result._measured
+    apart = state.truth.units - state.term(result._config, measure.terms[0]).units
+    apart = state.n.to_fraction().denominator * apart**2
+    return metrics.concordance(*_products(result, measure), apart)
 
 
 def _quantile(result: Regression, measure: ErrorMeasure) -> Bounded:
@@ -320,8 +323,8 @@ _READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
     "wmape": _wmape,
     "max_error": lambda result, _: result._measured.extreme(result._config, "absolute_error"),
     "nrmse_range": _nrmse_range,
-    "pearson": _pearson,
-    "concordance": lambda *of: metrics.concordance(*_products(*of)),
+    "pearson": lambda *of: metrics.pearson(*_products(*of)),
+    "concordance": _concordance,
     "median_absolute_error": _quantile,
     "absolute_error_quantile": _quantile,
 }
@@ -422,7 +425,7 @@ Regression.TABLE = Table(
     ),
     _sampled(
         "mae",
-        value=lambda result: metrics.mean(result._state.absolute_error, result._state.n),
+        value=lambda result: mean(result._state.absolute_error, result._state.n),
         aliases=("mean_absolute_error",),
         heading="Mean absolute error",
         help="The mean absolute error, at least 0.",
@@ -445,7 +448,7 @@ Regression.TABLE = Table(
     _sampled(
         "bias",
         limits=UNLIMITED,
-        value=lambda result: metrics.mean(result._state.error, result._state.n),
+        value=lambda result: mean(result._state.error, result._state.n),
         aliases=("mean_error",),
         heading="Bias, prediction minus truth",
         help="The mean of prediction - truth; above 0, the model predicts too much.",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from fractions import Fraction
 from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
 
@@ -192,9 +191,10 @@ class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression]
         """Average the values of the outputs where they are defined."""
         weights = [1.0] * len(self) if isinstance(how, str) else how
         if how == "variance_weighted":
-            spreads = [spread(one.truth, one.squared_truth, one.n) for one in self._states]
-            largest = max(spreads) or Fraction(1)
-            weights = [float(part / largest) for part in spreads]
+            n = self._states[0].n.to_fraction()
+            spreads = [spread(one.truth, one.squared_truth, n) for one in self._states]
+            largest = max(spreads) or 1
+            weights = [part / largest for part in spreads]
         mean = mean_of([*map(_bounded, values)], weights, max_value=math.inf)
         return mean if isinstance(values[0], Bounded) else float(mean)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
@@ -13,12 +12,11 @@ from streameval.configs.names import number_text
 from streameval.configs.options import fraction
 from streameval.configs.values import MeanConfig
 from streameval.errors import Named
-from streameval.exact.exact_sum import ExactSum
 from streameval.exact.score_keys import scores_of
 from streameval.metrics import values as metrics
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.quantiles import bounded_quantile, quantile_interval
-from streameval.metrics.regression import mean
+from streameval.metrics.shares import mean
 from streameval.metrics.table import (
     NOT_NEGATIVE,
     UNLIMITED,
@@ -27,6 +25,7 @@ from streameval.metrics.table import (
     count_row,
     whole_weights,
 )
+from streameval.metrics.values import MeanLoss
 from streameval.results import findings
 from streameval.results.collection import CollectionResult
 from streameval.results.members import SummaryMembers, add_members
@@ -103,11 +102,10 @@ class Summary(SummaryMembers, Result):
         return [*self._state.tables()][self._column][1]
 
     @property
-    def _sums(self) -> tuple[ExactSum, ExactSum, ExactSum, Fraction]:
-        """The sums of values, of magnitudes and of squares, and that of the weights."""
+    def _values(self) -> MeanLoss:
+        """The sums of the values and of their squares."""
         state, at = self._state, self._column
-        counts = state.counts[at].to_fraction()
-        return state.total[at], state.magnitude[at], state.squares[at], counts
+        return MeanLoss.of(state.counts[at], state.total[at], state.squares[at])
 
 
 def values_of(state: ValueSums, config: MeanConfig) -> Summary | CollectionResult:
@@ -146,13 +144,11 @@ def _extreme(result: Summary, name: str) -> float:
 
 
 def _std(result: Summary) -> float:
-    total, _, squares, n = result._sums
-    return metrics.deviation(total, squares, n)
+    return result._values.deviation
 
 
 def _exp_mean(result: Summary) -> float:
-    total, *_, n = result._sums
-    return metrics.exp_mean(total, n)
+    return metrics.exp_mean(result._values)
 
 
 def _mean(result: Summary) -> float:
@@ -164,7 +160,9 @@ def _quantile(result: Summary, q: float) -> Bounded:
 
 
 def _interval_of_mean(result: Summary, value: float, z: float) -> Interval:  # noqa: ARG001
-    return metrics.mean_interval(*result._sums, z)
+    state, at = result._state, result._column
+    sizes = MeanLoss.of(state.counts[at], state.magnitude[at], state.squares[at])
+    return result._values.signed_interval(z, sizes)
 
 
 def _interval_of_exp_mean(result: Summary, value: float, z: float) -> Interval:

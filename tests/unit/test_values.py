@@ -17,7 +17,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.quantiles import quantile_interval
-from streameval.metrics.regression import mean
+from streameval.metrics.shares import mean
 from streameval.reports import html_report
 from streameval.states.cells import Cells
 from streameval.states.column import Column
