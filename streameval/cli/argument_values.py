@@ -10,10 +10,10 @@ import csv
 import json
 import re
 from argparse import ArgumentTypeError
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import Decimal
 from itertools import product
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import attrs
 
@@ -33,6 +33,7 @@ _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+")
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # not inside brackets
+_EQUALS = re.compile(r"=(?![^()]*\))")
 
 
 def table(text: str) -> str | dict[str, Any]:
@@ -46,30 +47,12 @@ def table(text: str) -> str | dict[str, Any]:
     return found
 
 
-class NamedTexts(tuple[str, ...]):
-    """Labels as they were typed, each with its display name.
-
-    Attributes
-    ----------
-    names : tuple of str
-        The names.
-    """
-
-    names: tuple[str, ...]
-
-    def __new__(cls, pairs: Iterable[tuple[str, str]]) -> Self:
-        """Split the pairs into labels and names."""
-        labels, names = zip(*pairs, strict=True)
-        made = super().__new__(cls, labels)
-        made.names = names
-        return made
-
-
 EVERY = "*"
 """Stands for every column in `--by`."""
 
-# The number of classes, their labels as they were typed, or "auto" for the observed labels.
-ClassesOption = int | tuple[str, ...] | Literal["auto"]
+# The number of classes, their labels as they were typed, these with names, or "auto" for the
+# observed labels.
+ClassesOption = int | tuple[str, ...] | dict[str, str] | Literal["auto"]
 
 
 @attrs.frozen(repr=False)
@@ -331,30 +314,35 @@ relation='>=', values=('30',)))
         raise ArgumentTypeError(
             f"must have a value in quotes if it begins with <, > or =, got {text!r}"
         )
-    # Quotes keep a comma in a value.
-    values = next(csv.reader([typed], skipinitialspace=True)) or [""]
-    if relation not in ("=", "!=") and (len(values) > 1 or values == [""]):
+    values = _listed(typed)
+    if relation not in ("=", "!=") and (len(values) > 1 or values == ("",)):
         quotes = "; quotes keep a comma in it" if len(values) > 1 else ""
         raise ArgumentTypeError(f"must have one value after {relation}, got {text!r}{quotes}")
-    return Condition(column.strip(), relation, tuple(value.strip() for value in values))
+    return Condition(column.strip(), relation, values)
+
+
+def _listed(text: str) -> tuple[str, ...]:
+    """Read values with commas between them; quotes keep commas and line breaks in a value."""
+    try:
+        values = next(csv.reader([text], skipinitialspace=True)) or [""]
+    except csv.Error:
+        raise ArgumentTypeError(f"must have line breaks in quotes, got {text!r}") from None
+    return tuple(value.strip() for value in values)
 
 
 def classes(text: str) -> ClassesOption:
     """Read a number of classes, their labels, their labels with names, or auto.
 
-    >>> classes("10"), classes("cat,dog"), classes("auto"), classes("0=neg,1=pos").names
-    (10, ('cat', 'dog'), 'auto', ('neg', 'pos'))
+    >>> classes("10"), classes("cat,dog"), classes("auto"), classes("0=neg,1=pos")
+    (10, ('cat', 'dog'), 'auto', {'0': 'neg', '1': 'pos'})
     """
     if text == "auto":
         return "auto"
     value = integer_or_text(text)
     if isinstance(value, int):
         return value
-    items = text.split(",")
-    if not all("=" in item for item in items):
-        return tuple(items)
-    labels, names = zip(*(item.split("=", 1) for item in items), strict=True)
-    return NamedTexts(zip(labels, names, strict=True))
+    has_names = all("=" in item for item in _COMMA.split(text))
+    return _pairs(text) if has_names else texts(text)
 
 
 def measures(text: str) -> tuple[str, ...]:
@@ -404,7 +392,7 @@ def by(text: str) -> By:
     column, sign, values = text.partition("=")
     if not sign:
         return By(column)
-    named = tuple(value.strip() for value in values.split(","))
+    named = _listed(values)
     if "" in named:
         raise ArgumentTypeError(f"must be a column, or COLUMN=A,B,C, got {text!r}")
     found = By(column, named)
@@ -421,7 +409,7 @@ def gain(text: str) -> str | dict[float, float]:
     """
     if "=" not in text:
         return text
-    return {number(level): number(worth) for level, worth in _pairs(text)}
+    return {number(level): number(worth) for level, worth in _pairs(text).items()}
 
 
 def policy(text: str) -> str | dict[str, str]:
@@ -430,16 +418,17 @@ def policy(text: str) -> str | dict[str, str]:
     >>> policy("skip"), policy("map=skip,rbp(p=0.8)=one")
     ('skip', {'map': 'skip', 'rbp(p=0.8)': 'one'})
     """
-    return dict(_pairs(text)) if "=" in text else text
+    return _pairs(text) if "=" in text else text
 
 
-def _pairs(text: str) -> list[tuple[str, str]]:
-    """Take ``a=1,b=2`` apart."""
-    parts = [part.rpartition("=") for part in _COMMA.split(text)]
-    keys = [key for key, _, _ in parts]
-    if "" in keys or len(set(keys)) < len(keys):
-        raise ArgumentTypeError(f"must be a word, or pairs such as a=1,b=2, got {text!r}")
-    return [(key, value) for key, _, value in parts]
+def _pairs(text: str) -> dict[str, str]:
+    """Take ``a=1,b=2`` apart, where an equals sign may be in brackets."""
+    parts = [_EQUALS.split(part, 1) for part in _COMMA.split(text)]
+    found = {key: value for key, *values in parts for value in values}
+    if "" in found or len(found) < len(parts):
+        what = "a word, or pairs such as a=1,b=2 with different keys"
+        raise ArgumentTypeError(f"must be {what}, got {text!r}")
+    return found
 
 
 ColumnName = Annotated[str, "COLUMN"]

@@ -11,6 +11,7 @@ from offenders import each
 import streameval as se
 
 TO_DIGITS = str.maketrans("abc", "012")
+PAIRS = "a word, or pairs such as a=1,b=2 with different keys"
 OF_TWO = "--classes with names needs more than two classes here: a curve of two shows no labels"
 
 
@@ -69,6 +70,10 @@ def test_names_of_scored_classes_are_shown(task, make, scores, call, folder):
             "--classes with names lists numbers in ascending order, as in 0=neg,1=pos.",
         ),
         (["--classes", "0=neg,1=neg"], "--classes must be distinct, got 'neg' twice."),
+        (
+            ["--classes", "0=a,0=b"],
+            f"argument --classes: must be {PAIRS}, got '0=a,0=b'; see streameval eval --help.",
+        ),
         (
             ["--classes", "0=neg,1=pos", "--task", "binary", "--y-score", "y_pred"],
             f"{OF_TWO}; list 0,1.",

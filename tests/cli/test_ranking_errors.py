@@ -106,7 +106,8 @@ def test_ranking_refuses_a_gain_that_is_none(options, call):
 @each("option", ["--empty", "--missing"])
 def test_ranking_refuses_a_policy_that_names_no_measure(option, call):
     done = call("eval", "a", *RANKING, option, "=skip")
-    assert f"argument {option}: must be a word, or pairs such as a=1,b=2, got" in done.err
+    pairs = "pairs such as a=1,b=2 with different keys"
+    assert f"argument {option}: must be a word, or {pairs}, got" in done.err
 
 
 @pytest.mark.parametrize("space", [" ", "\t"])

@@ -89,10 +89,12 @@ def test_where_goes_with_by(write, call):
     assert counts == {"android": 20, "ios": 20}
 
 
-def test_where_takes_quotes_around_a_comma(write, call):
+def test_where_and_by_take_quotes_around_a_comma(write, call):
     rows = [{"y_true": 1, "y_pred": 1, "city": city} for city in ("Washington, DC", "Bonn")]
-    done = call("eval", write("log.jsonl", rows), "--where", 'city="Washington, DC"', "--json")
-    assert done.json["rows"] == 1
+    name, typed = write("log.jsonl", rows), 'city="Washington, DC"'
+    assert call("eval", name, "--where", typed, "--json").json["rows"] == 1
+    (of_city,) = call("eval", name, "--by", typed, "--json").json["slices"]
+    assert (of_city["value"], of_city["n"]) == ("Washington, DC", 1)
 
 
 def test_where_finds_the_first_row_that_fits_behind_others(write, call, small_buffers):
@@ -139,6 +141,7 @@ def test_where_takes_a_sign_at_the_start_of_a_quoted_value(sign, write, call):
         ("country", "argument --where: must be a column, one of =, !=, <, <=, >, >=, and a value,"),
         ("=DE", "argument --where: must be a column, one of =, !=, <, <=, >, >=, and a value,"),
         ("age>", "argument --where: must have one value after >, got 'age>'"),
+        ("country=D\nE", "argument --where: must have line breaks in quotes, got 'D\\nE'"),
         ("age>1,2", "argument --where: must have one value after >, got 'age>1,2'; quotes "),
         *(
             (typed, f"argument --where: {IN_QUOTES}, got {typed!r}")

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
-from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, option_text
 from streameval.configs.names import nearest
@@ -260,7 +259,7 @@ def _texts_of_classes(options: Options, named: list[str], labels: Sequence[Any])
     typed = options.classes
     if isinstance(typed, int):
         return list(map(str, range(typed)))
-    if isinstance(typed, tuple):
+    if isinstance(typed, tuple | dict):
         return list(map(_class_text, typed))
     found = {_class_text(as_text(label)) for label in labels if not isinstance(label, list)}
     found.discard(_class_text(options.ignore_label))
@@ -553,21 +552,21 @@ def with_names(options: Options, classes: Any) -> Any:
     UsageError
         If the labels are numbers out of order: scores would be assigned to the wrong classes.
     """
-    if not isinstance(options.classes, NamedTexts):
+    if not isinstance(options.classes, dict):
         return classes
     if isinstance(classes[0], int) and list(classes) != sorted(classes):
         raise UsageError(
             "--classes with names lists numbers in ascending order, as in 0=neg,1=pos."
         )
-    return dict(zip(classes, options.classes.names, strict=True))
+    return dict(zip(classes, options.classes.values(), strict=True))
 
 
 def typed_label(options: Options, text: str | None) -> str | None:
     """Replace a name given in --classes by its label; return any other text unchanged."""
     typed = options.classes
-    if not isinstance(typed, NamedTexts) or text not in typed.names or text in typed:
+    if not isinstance(typed, dict) or text in typed:
         return text
-    return typed[typed.names.index(text)]
+    return next((label for label, name in typed.items() if name == text), text)
 
 
 def score_classes(options: Options, layout: TaskColumns) -> Any:
@@ -582,8 +581,8 @@ def score_classes(options: Options, layout: TaskColumns) -> Any:
     UsageError
         If the first row's list is too short for several classes.
     """
-    if isinstance(options.classes, tuple):
-        return listed_classes(options.classes)
+    if isinstance(options.classes, tuple | dict):
+        return listed_classes(tuple(options.classes))
     if isinstance(options.classes, int):
         return options.classes
     named = layout.named_classes(layout.prediction)

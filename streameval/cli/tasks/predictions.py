@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 import streameval as se
-from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options, option_text, refuse
 from streameval.cli.tasks import fields
@@ -301,8 +300,8 @@ def _note_of_positive(
     if layout.multilabel or classes == "auto" or fields.n_classes(classes) != 2:
         return ()
     label = positive if isinstance(classes, int) else classes[positive]
-    if isinstance(options.classes, NamedTexts):
-        label = options.classes.names[positive]
+    if isinstance(options.classes, dict):
+        label = [*options.classes.values()][positive]
     return () if label == 1 else (f"per-class metrics are for class {label}.",)
 
 

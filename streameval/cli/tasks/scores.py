@@ -8,7 +8,6 @@ from typing import Any
 import attrs
 
 import streameval as se
-from streameval.cli.argument_values import NamedTexts
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Options
 from streameval.cli.tasks import fields
@@ -90,7 +89,7 @@ def _plan_of_two(options: Options, layout: fields.TaskColumns) -> Plan:
 
 def _plan_of_listed(options: Options, layout: fields.TaskColumns, classes: Any) -> Plan:
     """Read two listed classes; the second is positive unless another is named."""
-    if isinstance(options.classes, NamedTexts):
+    if isinstance(options.classes, dict):
         raise UsageError(
             "--classes with names needs more than two classes here: a curve of two shows no "
             f"labels; list {','.join(options.classes)}."
