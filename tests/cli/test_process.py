@@ -12,6 +12,7 @@ from unittest.mock import Mock
 
 import pytest
 from cli.memory import peak_of
+from waiting import HANGS, until
 
 from streameval.cli import eval as eval_command
 from streameval.runs import processes
@@ -30,8 +31,6 @@ def heeded_hangups():
 
 SCRIPT = [sys.executable, "-m", "streameval"]
 FULL = Path("/dev/full")
-HANGS = 600
-"""Seconds after which a process hangs, and is not just one among many."""
 
 
 def run(*arguments, **options):
@@ -181,13 +180,6 @@ def seconds(pid):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
-def wait_until(holds):
-    deadline = time.monotonic() + HANGS
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 @pytest.fixture
 def busy(write):
     """An evaluation whose workers are all in the middle of their blocks."""
@@ -201,7 +193,7 @@ def busy(write):
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
     )
     # All of its children count, or all but the one that tracks what the others share.
-    wait_until(lambda: sum(seconds(child) > 1 for child in children(process.pid)) == 2)
+    until(lambda: sum(seconds(child) > 1 for child in children(process.pid)) == 2)
     yield process
     process.stdout.close()
     process.stderr.close()
@@ -222,7 +214,7 @@ def stopped(write):
     def busy():
         return [child for child in children(process.pid) if seconds(child) > 1]
 
-    wait_until(lambda: len(busy()) == 2)
+    until(lambda: len(busy()) == 2)
     process.send_signal(signal.SIGSTOP)
     before = []
     while before != (before := [seconds(child) for child in busy()]):
@@ -266,7 +258,7 @@ def test_workers_end_with_their_parent_when_it_is_signalled(name, code, busy):
     busy.send_signal(getattr(signal, name))
     # They hold the pipe: it ends when the last one has.
     out, error = busy.communicate(timeout=HANGS)
-    wait_until(lambda: all(map(is_gone, started)))
+    until(lambda: all(map(is_gone, started)))
     assert (busy.returncode, out) == (code, b"")
     assert name == "SIGKILL" or error == b""
 
@@ -297,7 +289,7 @@ def never_up(folder, write, request):
         start_new_session=True,
         preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
     )
-    wait_until(lambda: len(children(process.pid)) == n_children)
+    until(lambda: len(children(process.pid)) == n_children)
     yield process
     process.stdout.close()
     process.stderr.close()
@@ -313,7 +305,7 @@ def test_script_does_not_wait_for_starting_workers_when_it_is_signalled(name, co
     never_up.send_signal(getattr(signal, name))
     assert never_up.communicate(timeout=HANGS) == (b"", b"")
     assert never_up.returncode == code
-    wait_until(lambda: all(map(is_gone, started)))
+    until(lambda: all(map(is_gone, started)))
 
 
 @pytest.mark.long
@@ -332,12 +324,12 @@ def test_no_worker_is_left_whenever_the_parent_is_signalled(name, code, write):
             start_new_session=True,
             preexec_fn=heed_interrupts,  # noqa: PLW1509
         )
-        wait_until(lambda process=process: children(process.pid))
+        until(lambda process=process: children(process.pid))
         time.sleep(0.05 * n_steps)  # from before a worker runs to the middle of its blocks
         started = children(process.pid)
         process.send_signal(getattr(signal, name))
         out, error = process.communicate(timeout=HANGS)
-        wait_until(lambda started=started: all(map(is_gone, started)))
+        until(lambda started=started: all(map(is_gone, started)))
         assert (process.returncode, out) == (code, b""), n_steps
         assert name == "SIGKILL" or error == b"", n_steps
 

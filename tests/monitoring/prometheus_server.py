@@ -5,33 +5,22 @@ from __future__ import annotations
 import json
 import socket
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 from pathlib import Path
 
-__all__ = ["Alertmanager", "Prometheus", "free_port", "wait_until"]
+from waiting import until
+
+__all__ = ["Alertmanager", "Prometheus", "free_port"]
 
 DOCS = Path(__file__).parents[2] / "docs" / "monitoring"
-PATIENCE = 60
 
 
 def free_port():
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return one.getsockname()[1]
-
-
-def wait_until(found, seconds=PATIENCE):
-    """Ask until the answer is truthy, and return it."""
-    end = time.monotonic() + seconds
-    while True:
-        answer = found()
-        if answer:
-            return answer
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.1)
 
 
 class Program:
@@ -43,7 +32,7 @@ class Program:
         self.log = (folder / f"{name}.log").open("w")
         command = [name, *options, f"--web.listen-address=127.0.0.1:{self.port}"]
         self.process = subprocess.Popen(command, stdout=self.log, stderr=subprocess.STDOUT)
-        wait_until(self._is_ready)
+        until(self._is_ready)
 
     def close(self):
         self.process.kill()

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 import yaml
-from monitoring.prometheus_server import DOCS, free_port, wait_until
+from monitoring.prometheus_server import DOCS, free_port
+from waiting import until
 
 FILES = DOCS / "deploy"
 UNIT = (FILES / "streameval.service").read_text()
@@ -73,8 +74,8 @@ def test_command_runs_answers_its_probes_and_ends(tmp_path, where):
     try:
         for name in ("startupProbe", "livenessProbe", "readinessProbe"):
             path = CONTAINER[name]["httpGet"]["path"]
-            wait_until(lambda path=path: asked(port, path) == 200)
-        wait_until(lambda: asked(port, "/metrics"))
+            until(lambda path=path: asked(port, path) == 200)
+        until(lambda: asked(port, "/metrics"))
     finally:
         process.send_signal(signal.SIGTERM)
         _, logged = process.communicate(timeout=60)

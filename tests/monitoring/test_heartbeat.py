@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from monitoring.memory import Clock, Rows
 from offenders import each
+from waiting import until
 
 import streameval as se
 from streameval.errors import (
@@ -24,15 +25,7 @@ from streameval.monitoring.delivery import Heartbeat
 from streameval.monitoring.receivers import receiver_of
 from streameval.monitoring.routes import AlertRoute
 
-HANGS = 60.0
 ALERT = "accuracy < 0.5, n >= 1"
-
-
-def until(claim: Any) -> None:
-    end = time.monotonic() + HANGS
-    while not claim():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 @pytest.fixture

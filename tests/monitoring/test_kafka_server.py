@@ -8,8 +8,8 @@ from contextlib import closing
 import pytest
 from monitoring.histories import History
 from monitoring.killing import check, drawn_share, killed_often
-from monitoring.prometheus_server import wait_until
 from monitoring.silence import check_interruption, silent_listener
+from waiting import until
 
 import streameval as se
 from streameval.errors import BadDataError
@@ -118,7 +118,7 @@ def test_broker_that_goes_away_is_asked_until_it_answers(cluster, topic, source)
     assert drained(source)[0] == {"0": rows(0, 3)}
     cluster.down()
     try:
-        (said,) = wait_until(lambda: source.read(100) or source.warnings())
+        (said,) = until(lambda: source.read(100) or source.warnings())
         assert said.startswith(f"kafka:{topic}: does not answer: ")
         assert not source.is_caught_up
         assert source.counts() == {"disconnected": 1}

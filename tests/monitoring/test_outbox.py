@@ -18,14 +18,12 @@ from typing import Any
 
 import pytest
 from offenders import each
+from waiting import HANGS, until
 
 from streameval.errors import InvalidInputError
 from streameval.monitoring import delivery as module
 from streameval.monitoring.delivery import Outbox
 from streameval.monitoring.receivers import MAX_OUTPUT, Command, Refused, Webhook, receiver_of
-
-HANGS = 120.0
-"""Seconds after which a test is taken to hang; none of them takes part of it on a busy machine."""
 
 EVENT = {"id": "e1", "alert": "a1", "rule": "recall < 0.8", "value": 0.75}
 
@@ -329,13 +327,6 @@ def deliver(box: Outbox, *events: tuple[str, dict[str, Any]]) -> list[str]:
     for name, one in events:
         box.put(name, one)
     return box.deliver()
-
-
-def until(claim: Callable[[], object], seconds: float = HANGS) -> None:
-    end = time.monotonic() + seconds
-    while not claim():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def has_ended(reader: int) -> bool:

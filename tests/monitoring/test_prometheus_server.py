@@ -15,7 +15,8 @@ from pathlib import Path
 
 import attrs
 import pytest
-from monitoring.prometheus_server import DOCS, Alertmanager, Prometheus, free_port, wait_until
+from monitoring.prometheus_server import DOCS, Alertmanager, Prometheus, free_port
+from waiting import until
 
 import streameval as se
 from streameval.monitoring.rule_text import slice_text
@@ -183,16 +184,16 @@ def scene(tmp_path_factory):
         prometheus = stack.enter_context(Prometheus(folder, ports, alertmanager))
         scene = Scene(prometheus, log, hostile, watch, f"{server.url}metrics", told)
         for _ in range(3):
-            wait_until(lambda: scene.value("changes(streameval_predictions_total@[3s])"))
+            until(lambda: scene.value("changes(streameval_predictions_total@[3s])"))
             watch.kill()
             time.sleep(0.3)
             watch.start()
         for instance in prometheus.query("up"):
             number = f'count(streameval_value{{instance="{instance[0]["instance"]}"}})'
-            wait_until(functools.partial(prometheus.value, number))
+            until(functools.partial(prometheus.value, number))
         growing.stop()
-        wait_until(lambda: scene.value("sum(streameval_confusion_total@)") == log.n)
-        wait_until(lambda: prometheus.value("sum(streameval_score_count)") == hostile.n)
+        until(lambda: scene.value("sum(streameval_confusion_total@)") == log.n)
+        until(lambda: prometheus.value("sum(streameval_score_count)") == hostile.n)
         yield scene
 
 
@@ -247,7 +248,7 @@ def test_end_of_the_window_is_told_beside_its_values(scene):
 
 def test_alert_of_the_monitor_is_an_alert_of_prometheus(scene):
     chosen = 'alertname="StreamevalAlert",slice="country=FR",name="recall[1] < 0.8 for 1 pane"'
-    ((alert, _),) = wait_until(lambda: scene.query(f"ALERTS{{{chosen}}}"))
+    ((alert, _),) = until(lambda: scene.query(f"ALERTS{{{chosen}}}"))
     assert alert["alertstate"] == "firing"
 
 
@@ -257,7 +258,7 @@ def names_told(scene, path):
 
 def test_alertmanager_passes_on_what_prometheus_and_the_monitor_post(scene):
     expected = {"StreamevalAlert", "recall[1] < 0.8 for 1 pane"}
-    wait_until(lambda: expected <= names_told(scene, "/page") | names_told(scene, "/ticket"))
+    until(lambda: expected <= names_told(scene, "/page") | names_told(scene, "/ticket"))
     assert "StreamevalAlert" in names_told(scene, "/page"), "it has the severity"
 
 
@@ -279,7 +280,7 @@ def test_alertmanager_tells_that_an_alert_of_a_monitor_fires_and_is_resolved(tmp
                 for t in range(begin, begin + 130, 10):
                     file.write(json.dumps({"ts": t, "y_true": 1, "y_pred": pred}) + "\n")
             monitor.step()
-            wait_until(lambda status=status: [one for _, one in told if one["status"] == status])
+            until(lambda status=status: [one for _, one in told if one["status"] == status])
     path, alert = told[-1]
     assert (path, alert["labels"]["alertname"], alert["status"]) == ("/page", "low", "resolved")
 
@@ -290,14 +291,14 @@ def test_every_rule_is_evaluated_without_an_error(scene):
         found = [rule for group in groups for rule in group["rules"]]
         return all(rule["health"] != "unknown" for rule in found) and found
 
-    found = wait_until(rules)
+    found = until(rules)
     assert len(found) == len(RECORDED) + len(ALERTS)
     assert [rule for rule in found if rule["health"] != "ok"] == []
 
 
 @pytest.mark.parametrize("name", RECORDED)
 def test_every_recording_rule_records(scene, name):
-    assert wait_until(lambda: scene.query(name))
+    assert until(lambda: scene.query(name))
 
 
 def queries():

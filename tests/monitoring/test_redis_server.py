@@ -10,8 +10,9 @@ from contextlib import closing
 import pytest
 from monitoring.histories import History
 from monitoring.killing import check, drawn_share, killed_often
-from monitoring.prometheus_server import free_port, wait_until
+from monitoring.prometheus_server import free_port
 from monitoring.silence import check_interruption, silent_listener
+from waiting import until
 
 import streameval as se
 from streameval.errors import BadDataError
@@ -39,7 +40,7 @@ class Server:
             ],
             stdout=subprocess.DEVNULL,
         )
-        wait_until(self._answers)
+        until(self._answers)
 
     def _answers(self):
         import redis
@@ -185,7 +186,7 @@ def test_server_that_goes_away_is_asked_until_it_answers(server, stream, source)
     finally:
         server.start()
     server.add(stream, rows(3, 6))
-    assert wait_until(lambda: drained(source)[0]) == rows(3, 6)
+    assert until(lambda: drained(source)[0]) == rows(3, 6)
     assert source.warnings() == [f"redis:0/{stream}: answers again."]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,13 +11,13 @@ import pytest
 from monitoring.memory import Clock, Rows
 from offenders import each
 from prometheus_client.parser import text_string_to_metric_families as families
+from waiting import HANGS, until
 
 import streameval as se
 from streameval.errors import InvalidInputError
 from streameval.monitoring.prometheus import MonitorCollector
 
 START = 1_699_999_980
-HANGS = 60.0
 LOW = {"rule": "accuracy < 0.5 over 1m", "name": "low", "severity": "page"}
 GOOD = {"rule": "accuracy > 0.9 over 1m", "severity": "ticket"}
 NO_DATA = {"rule": "no data for 1d", "severity": "ticket"}
@@ -40,13 +39,6 @@ def start(tmp_path: Path) -> Callable[..., se.Monitor]:
 
 def refuse(event: Any) -> None:
     raise OSError("down")
-
-
-def until(claim: Callable[[], object]) -> None:
-    end = time.monotonic() + HANGS
-    while not claim():
-        assert time.monotonic() < end
-        time.sleep(0.005)
 
 
 def exported(monitor: se.Monitor) -> dict[tuple[str, ...], float]:
