@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
-from profiles import EXAMPLES
+from profiles import EXAMPLES, is_inner_loop
 
 for name, examples in EXAMPLES.items():
     settings.register_profile(
@@ -23,8 +23,11 @@ settings.load_profile("dev")
 
 TESTS = Path(__file__).parent
 UNCOVERED = ("docs", "oracle")
-APART = re.compile(r"^pytestmark = (?:\[\s*)?pytest\.mark\.(?:engine|server)\(", re.MULTILINE)
-"""How a file says that all its tests need what is installed apart."""
+APART = r"pytest\.mark\.(?:slow|long|engine|server)\b"
+"""The marks of tests that the inner loop leaves out."""
+
+FILE_APART = re.compile(rf"^pytestmark = (?:\[\s*)?{APART}", re.MULTILINE)
+TEST_APART = re.compile(rf"^@{APART}", re.MULTILINE)
 
 MEMORY = Path("/dev/shm")
 is_usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
@@ -48,10 +51,15 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
     pytest does not ask about a file that the command names.
     """
-    is_inner_loop = f"-m{config.option.markexpr}" in config.getini("addopts")
-    if not is_inner_loop or collection_path.suffix != ".py":
+    if not is_inner_loop(config) or collection_path.suffix != ".py":
         return None  # which leaves the answer to pytest
-    return bool(APART.search(collection_path.read_text(encoding="utf-8"))) or None
+    return is_apart(collection_path.read_text(encoding="utf-8")) or None
+
+
+def is_apart(source: str) -> bool:
+    """Check whether a file, or each test in it, has one of the marks."""
+    tests = [part for part in source.split("\n\n\n") if "def test_" in part]
+    return bool(FILE_APART.search(source)) or all(map(TEST_APART.search, tests))
 
 
 def pytest_collection() -> None:

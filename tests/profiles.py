@@ -6,9 +6,10 @@ ask here how many cases to draw, while they are collected.
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import settings
 
-__all__ = ["EXAMPLES", "cases", "quick_cases"]
+__all__ = ["EXAMPLES", "cases", "is_inner_loop", "quick_cases"]
 
 EXAMPLES = {"dev": 2, "cover": 10, "ci": 25, "deep": 1000}
 """Cases of a law by profile; `dev` is the default, `cover` is for tests that measure coverage."""
@@ -28,3 +29,8 @@ def cases(deep: int = 1000, *, least: int = 1) -> int:
 def quick_cases(every: int, *, least: int = 3) -> int:
     """Return the number of cases so cheap that CI runs a quarter, and the inner loop a few."""
     return max(every // _PARTS.get(settings().max_examples, 1), least)
+
+
+def is_inner_loop(config: pytest.Config) -> bool:
+    """Check whether the command chooses no tests by their marks."""
+    return f"-m{config.option.markexpr}" in config.getini("addopts")

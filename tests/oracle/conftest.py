@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from profiles import is_inner_loop
 
 FOLDER = Path(__file__).parent
 QUICK = (
@@ -26,15 +27,27 @@ QUICK = (
 """How the tests begin that the inner loop runs."""
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import a file of which the inner loop keeps nothing."""
+    name = collection_path.name
+    if not is_inner_loop(config) or is_asked(config) or not name.startswith("test_"):
+        return None  # which leaves the answer to the folder above
+    return not any(start.startswith(name) for start in QUICK) or None
+
+
 @pytest.hookimpl(tryfirst=True)  # before tests are deselected by their marks
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the others slow, except when the command names this folder or a file in it."""
-    asked = (config.invocation_params.dir / arg.partition("::")[0] for arg in config.args)
-    if any(path.resolve().is_relative_to(FOLDER) for path in asked):
+    if is_asked(config):
         return
     for item in items:
         if item.path.parent == FOLDER and not is_quick(item):
             item.add_marker(pytest.mark.slow)
+
+
+def is_asked(config: pytest.Config) -> bool:
+    asked = (config.invocation_params.dir / arg.partition("::")[0] for arg in config.args)
+    return any(path.resolve().is_relative_to(FOLDER) for path in asked)
 
 
 def is_quick(item: pytest.Item) -> bool:
