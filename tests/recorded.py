@@ -14,4 +14,9 @@ def check(name: str, lines: Sequence[str]) -> None:
     file = FOLDER / name
     if os.environ.get("RECORD"):
         file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    assert [*lines] == file.read_text(encoding="utf-8").splitlines()
+    assert [*lines] == texts(name)
+
+
+def texts(name: str) -> list[str]:
+    """Read the lines of a file."""
+    return (FOLDER / name).read_text(encoding="utf-8").splitlines()

@@ -195,14 +195,14 @@ def test_column_that_is_refused_has_no_position_among_the_rows_of_a_value():
 
 @each(
     "labels",
-    [[*range(8000)], pd.Series([*range(4000), *map(str, range(4000))], dtype=object)],
+    [[*range(4200)], pd.Series([*range(2100), *map(str, range(2100))], dtype=object)],
 )
 def test_labels_of_each_value_are_found_apart(labels):
     counting = SourceCounter.of(lambda: se.ConfusionAccumulator("auto"), by="slice")
-    table = {"y_true": labels, "y_pred": labels, "slice": [0] * 4000 + [1] * 4000}
-    batches = [{name: column[at : at + 4000] for name, column in table.items()} for at in (0, 4000)]
+    table = {"y_true": labels, "y_pred": labels, "slice": [0] * 2100 + [1] * 2100}
+    batches = [{name: column[at : at + 2100] for name, column in table.items()} for at in (0, 2100)]
     counted = counting.result(counting.count_batches(batches))
-    assert [len(one.compute().labels) for one in counted.values()] == [4000, 4000]
+    assert [len(one.compute().labels) for one in counted.values()] == [2100, 2100]
 
 
 @each("by", ["slice", "country"])

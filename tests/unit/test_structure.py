@@ -169,9 +169,9 @@ def test_accumulators_are_used_by_their_verbs_and_views() -> None:
     reaches = [
         f"{source}:{node.lineno} has {ast.unparse(node)}"
         for source in SOURCES
-        for node in ast.walk(tree(source))
         if part_of(source) in {"cli", "monitoring", "runs"}
-        and isinstance(node, ast.Attribute)
+        for node in nodes(source)
+        if isinstance(node, ast.Attribute)
         and node.attr in private
         and ast.unparse(node.value) != "self"
     ]
