@@ -220,7 +220,7 @@ def groups_of_clusters(
             chunk = slice(start, start + _CHUNK)
             groups[chunk] = config.group_of(mixed(numbers[chunk].view(np.uint64)))
         return groups
-    found = codes.encode([column], [by])
+    found = codes.read([column], [by])
     missing = codes.missing(found)
     if missing.any():
         raise InvalidInputError(

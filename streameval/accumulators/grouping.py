@@ -295,7 +295,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         for level in self._config.levels:
             if isinstance(level, SlicedConfig):
                 columns = [batch.table.column(name) for name in level.column]
-                keys[CODES] = held.codes.encode(columns, level.column)
+                keys[CODES] = held.codes.read(columns, level.column)
             elif isinstance(level, ClusteredConfig):
                 keys[CLUSTERS] = groups_of_clusters(level, level.by, batch.table, held.codes)
         for member in self._config.accumulator.members:
@@ -476,7 +476,7 @@ class Grouping(Accumulator[ConfigT, Any]):
                 name = self._name_of(key)
                 values = groups
                 if key == CLUSTERS:  # several have the same group
-                    values = ValueCodes().encode([batch.table.column(name)], [name])
+                    values = ValueCodes().read([batch.table.column(name)], [name])
                 refuse_split_queries(numbers, values, name=name, column=column)
             if not keeps_ids:
                 columns["query", column] = numbers + held.n_queries

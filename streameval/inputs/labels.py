@@ -230,51 +230,59 @@ def in_class_order(value: Any, config: Any, *, name: str) -> Any:
 
 
 class Dictionary:
-    """Labels; each keeps the code that it got when first observed.
+    """Values; each keeps the code that it got when first observed.
 
     It only grows, so that codes that were given out stay what they are, whoever reads them.
 
     Attributes
     ----------
+    values : list
+        The value of each code.
     n_characters : int
-        How many characters the labels that are texts have together.
+        How many characters the values that are texts have together.
     """
 
-    __slots__ = ("_codes", "_labels", "n_characters")
+    __slots__ = ("_codes", "n_characters", "values")
 
-    def __init__(self, labels: Iterable[Label] = ()) -> None:
-        self._codes: dict[Label, int] = {}
-        self._labels: list[Label] = []
+    def __init__(self, values: Iterable[Any] = ()) -> None:
+        self._codes: dict[Any, int] = {}
+        self.values: list[Any] = []
         self.n_characters = 0
-        self._add(labels)
+        self.add(values)
 
     def __len__(self) -> int:
-        """Count the labels."""
-        return len(self._labels)
+        """Count the values."""
+        return len(self.values)
 
     @property
     def are_texts(self) -> bool:
-        """Whether the labels are texts; there must be some."""
-        return isinstance(self._labels[0], str)
+        """Whether the values are texts; there must be some."""
+        return isinstance(self.values[0], str)
+
+    def add(self, values: Iterable[Any]) -> None:
+        """Give new values a code."""
+        codes = self._codes
+        for value in values:
+            if value not in codes:
+                self.values.append(value)
+                codes[value] = len(self.values) - 1
+                self.n_characters += len(value) if isinstance(value, str) else 0
+
+    def codes_of(self, values: Sequence[Any]) -> Ints:
+        """Look up the code of each value."""
+        return np.fromiter(map(self._codes.__getitem__, values), np.int64, len(values))
 
     def encode(self, labels: Sequence[Label], *, name: str) -> Ints:
         """Find or add the code of each label; text that is not Unicode raises and adds nothing."""
-        codes = self._codes
         try:
-            return np.fromiter(map(codes.__getitem__, labels), np.int64, len(labels))
+            return self.codes_of(labels)
         except KeyError:
-            new = [label for label in dict.fromkeys(labels) if label not in codes]
+            new = [label for label in dict.fromkeys(labels) if label not in self._codes]
         for label in new:
             canonical_label(label, name=name)
-        self._add(new)
-        return np.fromiter(map(codes.__getitem__, labels), np.int64, len(labels))
+        self.add(new)
+        return self.codes_of(labels)
 
-    def decode(self, codes: Ints) -> list[Label]:
-        """Look up the label of each code."""
-        return list(map(self._labels.__getitem__, codes.tolist()))
-
-    def _add(self, labels: Iterable[Label]) -> None:
-        for label in labels:
-            self._labels.append(label)
-            self._codes[label] = len(self._labels) - 1
-            self.n_characters += len(label) if isinstance(label, str) else 0
+    def decode(self, codes: Ints) -> list[Any]:
+        """Look up the value of each code."""
+        return list(map(self.values.__getitem__, codes.tolist()))

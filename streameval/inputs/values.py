@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Sequence
 from contextlib import suppress
 from copy import deepcopy
 from typing import Any
@@ -18,7 +18,7 @@ from streameval.inputs.arrays import as_labels, passes_int64
 from streameval.inputs.classes import Label, canonical_label
 from streameval.inputs.coded import arrow_texts, coded_texts
 from streameval.inputs.identities import Codes, Identities
-from streameval.inputs.labels import distinct
+from streameval.inputs.labels import Dictionary, distinct
 
 Value = Any
 """A label, None for a missing one, or a tuple of these for several columns."""
@@ -116,26 +116,18 @@ def hash_of(value: Value) -> int:
     return int(mixed(np.array([value], dtype=np.int64).view(np.uint64))[0])
 
 
-class ValueCodes:
-    """A number for each distinct value observed, in order of first appearance.
+class ValueCodes(Dictionary):
+    """The values of columns, in order of first appearance, with their ranks and hashes."""
 
-    It only grows, so codes that were handed out stay valid.
-
-    Attributes
-    ----------
-    values : list
-        The value of each code.
-    """
-
-    __slots__ = ("_codes", "_dictionary", "_hashes", "_identities", "_ranks", "values")
+    __slots__ = ("_hashes", "_identities", "_known", "_parts", "_ranks")
 
     def __init__(self) -> None:
-        self._codes: dict[Value, int] = {}
+        super().__init__()
         self._identities: dict[bool, Identities] = {}
-        self._dictionary: tuple[Any, Codes] = (), np.zeros(0, dtype=np.uint32)
+        self._known: tuple[Any, Codes] = (), np.zeros(0, dtype=np.uint32)
+        self._parts: dict[str, ValueCodes] = {}  # of each column, if there are several
         self._hashes = np.zeros(0, dtype=np.uint64)
         self._ranks = np.zeros(0, dtype=np.int64)
-        self.values: list[Value] = []
 
     def ranks(self) -> Ints:
         """Return the rank of the value of each code in the order of `rank_of`, computed once."""
@@ -160,7 +152,7 @@ class ValueCodes:
             self._hashes = known  # at once, for readers on other threads
         return known
 
-    def encode(self, columns: Sequence[Any], names: Sequence[str]) -> Codes:
+    def read(self, columns: Sequence[Any], names: Sequence[str]) -> Codes:
         """Return the code of the value of each row.
 
         Parameters
@@ -171,28 +163,31 @@ class ValueCodes:
             The names of the columns.
         """
         if len(columns) == 1:
-            return self._encoded(columns[0], names[0])
-        parts = [_local(column, name) for column, name in zip(columns, names, strict=True)]
+            return self._read(columns[0], names[0])
+        parts = []
+        for column, name in zip(columns, names, strict=True):
+            known = self._parts.setdefault(name, ValueCodes())
+            parts.append((known._read(column, name), known.values))
         rows = {len(codes) for codes, _ in parts}
         if len(rows) > 1:
             raise InvalidInputError(
                 f"must have {min(rows)} rows like other columns", argument=names[0]
             )
         codes, values = combined(parts)
-        self._add(values)
-        return self._codes_of(values)[codes]
+        self.add(values)
+        return self.codes_of(values).astype(np.uint32)[codes]
 
-    def _encoded(self, column: Any, name: str) -> Codes:
+    def _read(self, column: Any, name: str) -> Codes:
         """Return the codes of one column; most batches hold little new text."""
         if isinstance(column, np.ndarray) and column.ndim == 1:
             if column.dtype.kind in "OU" and len(column) > _CHUNK:  # the first rows teach the rest
                 chunks = [column[at : at + _CHUNK] for at in range(0, len(column), _CHUNK)]
                 with suppress(InvalidInputError):  # which has a position in the whole column
-                    return np.concatenate([self._encoded(chunk, name) for chunk in chunks])
+                    return np.concatenate([self._read(chunk, name) for chunk in chunks])
             found = self._found(column)
             if found is not None:
                 return found
-        last, codes = self._dictionary
+        last, codes = self._known
         indices, items = _listed(column, name, last)
         first = items if len(items) <= len(last) else items[: len(last)]
         goes_on = type(items) is type(last) and last.equals(first)
@@ -206,7 +201,7 @@ class ValueCodes:
                 return self._codes_of_items(_of_rows(indices, _as_list(items)), name)
             codes = np.append(codes[:start], new)
             if not isinstance(items, list):  # copied, because others may write to their memory
-                self._dictionary = deepcopy(items), codes  # at once, for other threads
+                self._known = deepcopy(items), codes  # at once, for other threads
         return codes if indices is None else codes[indices]
 
     def _found(self, column: Array) -> Codes | None:
@@ -221,40 +216,12 @@ class ValueCodes:
     def _codes_of_items(self, items: list[Any], name: str) -> Codes:
         """Return the codes of items, which may be new."""
         try:
-            return self._codes_of(items)
+            codes = self.codes_of(items)
         except (KeyError, TypeError):  # of a new item, or one that cannot be a value
             new = _canonical(items, name, self._codes)
-            self._add(new.values())
-            return self._codes_of([new.get(item, item) for item in items])
-
-    def _add(self, values: Iterable[Value]) -> None:
-        """Give new values a code."""
-        codes = self._codes
-        for value in values:
-            if value not in codes:
-                self.values.append(value)
-                codes[value] = len(self.values) - 1
-
-    def _codes_of(self, items: Sequence[Any]) -> Codes:
-        return np.fromiter(map(self._codes.__getitem__, items), np.uint32, len(items))
-
-
-def _local(column: Any, name: str) -> tuple[Ints, list[Value]]:
-    """Return the code of each row, and the distinct values of one column, in any order."""
-    indices, items = _listed(column, name)
-    items = _as_list(items)
-    try:
-        known = _canonical(items, name)
-    except InvalidInputError:
-        if indices is None:
-            raise
-        items = _of_rows(indices, items)
-        indices = None
-        known = _canonical(items, name)
-    values = dict.fromkeys(known.values())
-    code_of = {value: code for code, value in enumerate(values)}
-    codes = np.fromiter((code_of[known[item]] for item in items), np.int64, len(items))
-    return codes if indices is None else codes[indices], list(values)
+            self.add(new.values())
+            codes = self.codes_of([new.get(item, item) for item in items])
+        return codes.astype(np.uint32)
 
 
 def _listed(column: Any, name: str, known: Any = ()) -> tuple[Array | None, Any]:
@@ -360,9 +327,9 @@ def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(f"cannot be read: {error}", argument=name)  # pragma: no cover
 
 
-def combined(parts: Sequence[tuple[Ints, list[Value]]]) -> tuple[Ints, list[Value]]:
+def combined(parts: Sequence[tuple[Array, list[Value]]]) -> tuple[Ints, list[Value]]:
     """Combine the values of several columns into the tuples that occur in rows."""
-    codes, values = parts[0][0], [(value,) for value in parts[0][1]]
+    codes, values = parts[0][0].astype(np.int64, copy=False), [(value,) for value in parts[0][1]]
     for others, more in parts[1:]:
         kept, codes = distinct(codes * len(more) + others, name="column")
         pairs = (divmod(code, len(more)) for code in kept.tolist())

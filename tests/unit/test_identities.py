@@ -131,12 +131,12 @@ def test_identities_keep_their_objects_alive() -> None:
 
 def test_value_codes_are_equal_for_shared_and_distinct_objects() -> None:
     shared, codes = column_of([*names(40), None]), ValueCodes()
-    first = codes.encode([shared], ["c"])
+    first = codes.read([shared], ["c"])
     copies = np.empty(len(shared), dtype=object)
     copies[:] = [None if name is None else bytes(name, "utf-8").decode() for name in shared]
     for _ in range(2):
-        assert codes.encode([shared], ["c"]).tolist() == first.tolist()
-        assert codes.encode([copies], ["c"]).tolist() == first.tolist()
+        assert codes.read([shared], ["c"]).tolist() == first.tolist()
+        assert codes.read([copies], ["c"]).tolist() == first.tolist()
     assert [codes.values[code] for code in first.tolist()] == shared.tolist()
 
 
@@ -193,7 +193,7 @@ def test_value_codes_are_equal_for_batches_that_share_their_values(
     column = column_of_rows(rows)
     wanted = column.to_pylist() if hasattr(column, "to_pylist") else [*column]
     for part in (slice(None), slice(1000), slice(5000, 9000)):
-        found = codes.encode([column[part]], ["c"])
+        found = codes.read([column[part]], ["c"])
         assert [codes.values[code] for code in found.tolist()] == wanted[part]
     assert len({*codes.values} - {None}) == 300
 
@@ -202,7 +202,7 @@ def test_value_codes_forget_the_dictionary_of_another_batch() -> None:
     arrow = pytest.importorskip("pyarrow")
     codes = ValueCodes()
     for texts in (["a", "b"], ["b", "c"], ["b", None], ["a", "b"]):
-        found = codes.encode([arrow.array(texts).dictionary_encode()], ["c"])
+        found = codes.read([arrow.array(texts).dictionary_encode()], ["c"])
         assert [codes.values[code] for code in found.tolist()] == texts
 
 
@@ -210,19 +210,19 @@ def test_value_codes_forget_the_dictionary_of_another_batch() -> None:
 def test_value_codes_look_new_text_of_longer_batches_up(type_name: str) -> None:
     arrow, codes = pytest.importorskip("pyarrow"), ValueCodes()
     for texts in (["a", "b"], ["c", None, "a"], ["d"], ["a", "d", "e", None, "c"]):
-        found = codes.encode([arrow.array(texts, type_name)], ["c"])
+        found = codes.read([arrow.array(texts, type_name)], ["c"])
         assert [codes.values[code] for code in found.tolist()] == texts
     assert codes.values == ["a", "b", None, "c", "d", "e"]
     column = arrow.array([None, *"abcde", "x" * 70_000], type_name)
     with pytest.raises(InvalidInputError, match=r"`c` must .* got one of 70000 at position 6"):
-        codes.encode([column], ["c"])
+        codes.read([column], ["c"])
 
 
 def test_value_codes_leave_categories_without_rows_out() -> None:
     pandas = pytest.importorskip("pandas")
     codes = ValueCodes()
     column = pandas.Series(["a"]).astype(pandas.CategoricalDtype(["a", 0.5]))
-    assert codes.encode([column], ["c"]).tolist() == [0]
+    assert codes.read([column], ["c"]).tolist() == [0]
     assert codes.values == ["a", None]  # None is the value of the code -1
 
 
@@ -238,7 +238,7 @@ def test_value_codes_are_those_of_a_dictionary_whose_memory_holds_other_values(
             column = arrow.DictionaryArray.from_arrays([0, 1, 2], arrow.array(memory))
         else:
             column = pandas.Categorical.from_codes([0, 1, 2], pandas.Index(memory, copy=False))
-        found = codes.encode([column], ["c"])
+        found = codes.read([column], ["c"])
         assert [codes.values[code] for code in found.tolist()] == numbers
 
 
@@ -249,7 +249,7 @@ def test_an_item_of_a_dictionary_without_rows_may_be_no_value(columns: int) -> N
 
     def encoded(indices: list[int]) -> list[Any]:
         column = arrow.DictionaryArray.from_arrays(indices, dictionary)
-        found = codes.encode([column] * columns, ["c", "d"][:columns])
+        found = codes.read([column] * columns, ["c", "d"][:columns])
         return [codes.values[code] for code in found.tolist()]
 
     for _ in range(2):
@@ -262,13 +262,13 @@ def test_refused_text_has_its_position_in_a_long_column() -> None:
     column = np.resize(np.array(["a", "b"], dtype=object), 70_000)
     column[69_999] = "\ud800"
     with pytest.raises(InvalidInputError, match="at position 69999"):
-        ValueCodes().encode([column], ["c"])
+        ValueCodes().read([column], ["c"])
 
 
 def test_a_refused_item_of_several_columns_has_its_position() -> None:
     column = np.array(["a", 2.5], dtype=object)
     with pytest.raises(InvalidInputError, match=r"`c` must .* at position 1"):
-        ValueCodes().encode([column, column], ["c", "d"])
+        ValueCodes().read([column, column], ["c", "d"])
 
 
 def test_new_text_alone_is_read_and_ranks_follow(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,10 +281,10 @@ def test_new_text_alone_is_read_and_ranks_follow(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(values, "canonical_value", counting)
     first, known = column_of(names(200)), names(200)
-    codes.encode([first], ["name"])
+    codes.read([first], ["name"])
     read.clear()
     more = np.array([*known, "new", 7, 7, "new"], dtype=object)
-    found = codes.encode([more], ["name"])
+    found = codes.read([more], ["name"])
     assert read == ["new", 7]
     assert [codes.values[code] for code in found] == more.tolist()
     for _ in range(2):
@@ -296,15 +296,15 @@ def test_new_text_alone_is_read_and_ranks_follow(monkeypatch: pytest.MonkeyPatch
 def test_new_values_that_are_refused_are_located(bad: object) -> None:
     codes, column = ValueCodes(), np.empty(3, dtype=object)
     column[:] = ["a", "b", bad]
-    codes.encode([np.array(["a"], dtype=object)], ["name"])
+    codes.read([np.array(["a"], dtype=object)], ["name"])
     with pytest.raises(InvalidInputError, match="at position 2"):
-        codes.encode([column], ["name"])
+        codes.read([column], ["name"])
 
 
 def test_hashes_of_known_values_are_computed_once() -> None:
     codes = ValueCodes()
     for column in (["a", 7, "a"], [7.0, float("nan"), True], ["a", None, 1]):
-        found = codes.encode([np.array(column, dtype=object)], ["c"])
+        found = codes.read([np.array(column, dtype=object)], ["c"])
         hashes = codes.hashes()
         assert codes.hashes() is hashes
         values = [codes.values[code] for code in found.tolist()]
