@@ -3,7 +3,7 @@
 import re
 
 from streameval.configs.measures.table import MAX_CUTOFF, MEASURES
-from streameval.results.result_types import WITH_TABLES
+from streameval.reports import RESULTS
 
 MEASURES_MARK = "<!-- measures -->"
 FINDER_MARK = "<!-- finder -->"
@@ -11,6 +11,9 @@ MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)
 
 OPTIONS = dict.fromkeys(["novelty", "average_popularity"], "popularity=True")
 """The option that a metric needs, where it is not `measures=`."""
+
+WITH_TABLES = [result for result in RESULTS if result.__name__ != "RegressionOutputs"]
+"""The types with their own table of metrics; outputs have that of a single output."""
 
 BY_NAME = {result.__name__: result for result in WITH_TABLES}
 
@@ -49,7 +52,7 @@ def _found(result, row):
     """Make the cells of a metric; None for a count."""
     if row.is_count:
         return None
-    measure = MEASURES.get(row.name) if result.TASK == "ranking" else None
+    measure = MEASURES.get(row.name) if result.TABLE.task == "ranking" else None
     others = row.aliases
     if measure is not None:
         others = dict.fromkeys([*measure.others, *trec_names(measure)])
@@ -74,7 +77,9 @@ def _title(row):
 def _home(result):
     """Name the class that has a metric, how it is made, and its task on the command line."""
     classes = ", with `classes=`" if result.__name__ == "ClassCurves" else ""
-    return f"`{result.MADE_BY}`{classes}" + (f", `--task {result.TASK}`" if result.IS_TASK else "")
+    return f"`{result.TABLE.made_by}`{classes}" + (
+        f", `--task {result.TABLE.task}`" if result.TABLE.is_task else ""
+    )
 
 
 def _how_asked(row):

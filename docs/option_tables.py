@@ -5,7 +5,7 @@ import re
 
 from streameval.cli.arguments import described_parser
 from streameval.cli.options import OPTIONS_OF_TASKS, TASKS
-from streameval.results.result_types import WITH_TABLES
+from streameval.results.names import tables
 
 COMMANDS_MARK = "<!-- commands -->"
 TASKS_MARK = "<!-- tasks -->"
@@ -36,7 +36,7 @@ def commands():
 
 def tasks():
     """List the tasks with what counts them, and the options that name their columns."""
-    made = {result.TASK: result.MADE_BY for result in WITH_TABLES}
+    made = {table.task: table.made_by for table in tables()}
     options = [one for one in _commands().choices["eval"]._actions if _is_column(one)]
     lines = ["| task | counts with | columns |", "|---|---|---|"]
     for task in TASKS:

@@ -25,18 +25,48 @@ from streameval.render.page import MAX_LINES, heading, legend, overview, section
 from streameval.render.tables import sheet_tables, text_table
 from streameval.render.text import chance_title, count, size
 from streameval.render.time_pictures import over_time
+from streameval.results.calibration import Calibration
+from streameval.results.catalog import Catalog
+from streameval.results.class_curves import ClassCurves
 from streameval.results.collection import CollectionResult, read_or_nan
+from streameval.results.confusion import Confusion
+from streameval.results.curve import Curve
+from streameval.results.grouped import GroupedCurves
 from streameval.results.names import MetricName, parse_metric, parse_metrics
 from streameval.results.opening import SLICE, first_of, headline, opening, since_before, worst_span
+from streameval.results.paired import PairedResult
 from streameval.results.pairs import SamplePair
+from streameval.results.preferences import Preferences
+from streameval.results.ranking import Ranking
+from streameval.results.regression import Regression
+from streameval.results.regression_outputs import RegressionOutputs
 from streameval.results.result import Result
-from streameval.results.result_types import RESULTS
-from streameval.results.sliced import OTHER, Search
+from streameval.results.sliced import OTHER, Search, SlicedResult
+from streameval.results.summary import Summary
 from streameval.results.windowed import WindowedResult
 from streameval.version import __version__
 
 __all__ = ["html_report"]
 
+
+RESULTS: tuple[type[Result], ...] = (
+    Confusion,
+    Curve,
+    ClassCurves,
+    GroupedCurves,
+    Calibration,
+    Ranking,
+    Regression,
+    RegressionOutputs,
+    PairedResult,
+    Catalog,
+    Preferences,
+    Summary,
+    CollectionResult,
+    SlicedResult,
+    WindowedResult,
+)
+"""The types of results, in the order in which a page shows them."""
 
 ALL = "all rows"
 _TITLE = "Evaluation"
@@ -356,7 +386,7 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
     said = opening(described[0], results, level, group.by, confusions)
     return _StatesSection(
         f"part-{number}",
-        "" if group.member == group.result_type.TASK else group.member,
+        "" if group.member == group.result_type.TABLE.task else group.member,
         heading(described),
         (group.state,) if group.by else tuple(names),
         content,

@@ -34,7 +34,7 @@ from streameval.io.formats import FORMATS, format_of, read_blocks
 from streameval.io.notation import Dialect, as_written, number_or_text, remedies, two_notations
 from streameval.io.recognition import is_of_run
 from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, reading, size_of
-from streameval.results.reading import owners_of
+from streameval.results.names import owners_of
 from streameval.results.result import Result
 from streameval.runs.files import files_of
 from streameval.runs.sources import BlockSource, RawRow, RowFiles, look_ahead
@@ -401,7 +401,7 @@ def _measure_to_add(name: str, options: Options) -> str:
 def _task_to_run(task: str, name: str) -> str:
     """Say which other task has a metric, since a command has one; empty if none has."""
     counted = task.split(",")
-    tasks = dict.fromkeys(cls.TASK for cls, _ in owners_of(name) if cls.IS_TASK)
+    tasks = dict.fromkeys(table.task for table, _ in owners_of(name) if table.is_task)
     if not tasks or not tasks.keys().isdisjoint(counted):
         return ""
     more = [other for other in tasks if other in TOGETHER]

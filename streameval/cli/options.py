@@ -25,14 +25,17 @@ from streameval.exact import Scale
 from streameval.io.formats import FORMATS
 from streameval.io.notation import Dialect
 from streameval.monitoring import ADDRESS
-from streameval.results.names import PICTURES_BY_TASK, RESULTS_BY_TASK, MetricName, parse_metric
+from streameval.results.names import PICTURES_BY_TASK, MetricName, parse_metric
 
 if TYPE_CHECKING:
     from streameval.io.row_filters import Condition, RowFilter
     from streameval.results.result import Result
     from streameval.runs.counting import RowShare
 
-TASKS = tuple(RESULTS_BY_TASK)
+TASKS = (
+    *("classification", "paired", "regression", "binary", "grouped", "calibration"),
+    *("catalog", "values", "preferences", "ranking"),
+)
 """What can be evaluated; the first is the default."""
 TOGETHER = ("classification", "binary", "calibration", "regression")
 """The tasks that one reading of a log can count together."""

@@ -155,7 +155,7 @@ def documented(found: Findings, reporting: Reporting) -> Document:
         return [found.heading, *_sheet(found, reporting), order.remark, *more]
 
     def entries() -> list[dict[str, Any]]:
-        about = {"task": result.TASK, **found.origin, **_entries(found, order, reporting)}
+        about = {"task": result.TABLE.task, **found.origin, **_entries(found, order, reporting)}
         if gates:
             about["gates"] = [
                 {"gate": gate.text, "verdict": note.category, "message": note.text}

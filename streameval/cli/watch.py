@@ -19,7 +19,6 @@ from typing import Any
 
 import attrs
 
-import streameval
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
@@ -73,7 +72,7 @@ from streameval.monitoring.routes import Unsent, read_routes
 from streameval.monitoring.sources import Source
 from streameval.monitoring.status import Closed, Step, Weights
 from streameval.render.text import json_line, plural, time_texts
-from streameval.results.names import RESULTS_BY_TASK, MetricName
+from streameval.results.names import MetricName, tables
 from streameval.runs.counting import Plan, RowShare
 from streameval.runs.sources import RawRow
 
@@ -444,8 +443,9 @@ def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[An
     rules = [alert.rule for alert in read_rules(alerts)]
     of_rules = {one.text: one.result_metric for one in rules if one.result_metric is not None}
     asked = [*((None, metric) for metric in metrics), *of_rules.items()]
-    tables = [getattr(streameval, name).TABLE for name in RESULTS_BY_TASK[task]] if asked else []
-    rows = [row for table in tables for row in table.values()]
+    if not asked:
+        return
+    rows = [row for table in tables() if table.task == task for row in table.values()]
     averaged = [f"{row.name}_{average}" for row in rows for average in row.averages]
     known = [row.name for row in rows]
     for text, metric in asked:

@@ -1,7 +1,7 @@
 """Metrics as pure functions from states to numbers, one small function per metric.
 
-`table` defines the row of a metric, its readings and their changes. The tables are beside the
-functions or beside the result.
+`table` defines the row of a metric, its readings and their changes. The table of a result is in the
+module whose name ends with `_table`, that of groups in `grouped`.
 
 Labels against predictions
     `confusion` has the formulas, and `label_counts` the counts that they read; `confusion_table`

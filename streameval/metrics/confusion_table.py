@@ -597,5 +597,7 @@ TABLE = Table(
         sampling=sum_of_shares_interval(metrics.PRECISION, metrics.NEGATIVE_PREDICTIVE_VALUE),
         oracle="scikit-learn, balanced_accuracy_score with truth and prediction exchanged",
     ),
+    task="classification",
+    made_by="ConfusionAccumulator",
 )
 """The metrics that `Confusion` shows, in this order; it shows others only on request."""

@@ -18,6 +18,7 @@ from streameval.exact.row_order import blocks
 from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.intervals import hull, student, wilson
 from streameval.metrics.shares import quotient, ratios
+from streameval.metrics.table import EXAMPLES, SHARE, Metric, Table, count_row
 from streameval.metrics.values import widening
 from streameval.states.cells import Cells
 
@@ -151,3 +152,57 @@ def coverage(areas: GroupAreas) -> float:
     """Compute the share of the weight in groups with both classes."""
     impressions = areas.weights("impressions")
     return quotient(math.fsum(impressions[areas.is_defined]), math.fsum(impressions))
+
+
+TABLE = Table(
+    EXAMPLES,
+    count_row(
+        "n_groups",
+        "Groups",
+        "The number of groups.",
+        value=lambda one: len(one._state.groups),
+    ),
+    count_row(
+        "n_averaged",
+        "Groups of both classes",
+        "The number of groups that hold both classes.",
+        value=lambda one: int(np.count_nonzero(one._areas.is_defined)),
+    ),
+    count_row(
+        "cells", "", "The number of bins of all groups.", value=lambda one: len(one._state.lo)
+    ),
+    Metric(
+        name="gauc",
+        value=lambda one: gauc(one._areas, one._config.group_weight, is_exact=one.exact),
+        limits=SHARE,
+        aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
+        heading="Mean AUC (GAUC)",
+        qualifier=lambda result: result._config.group_weight,
+        help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
+        notes="Weighted by their examples, or as group_weight says.",
+        formula=r"\frac{\sum_g w_g AUC_g}{\sum_g w_g}",
+        better="higher",
+        certified=True,
+        sampling=lambda result, value, z: gauc_confidence(
+            result._areas, result._config.group_weight, value, z
+        ),
+        why_none="it takes a group of both classes",
+        why_no_evidence="the spread of a mean over groups is not kept",
+        oracle="scikit-learn, roc_auc_score of each group",
+        headline=1,
+    ),
+    Metric(
+        name="coverage",
+        value=lambda result: coverage(result._areas),
+        limits=SHARE,
+        heading="Coverage of the examples",
+        help="The share of examples in groups with both classes, in [0, 1]; nan without examples.",
+        formula=r"\frac{n_{\text{both}}}{n}",
+        better="higher",
+        why_no_evidence="it says which groups occur, not how good the scores are",
+        oracle="the definition, group by group",
+        headline=2,
+    ),
+    task="grouped",
+    made_by="GroupedAUC",
+)

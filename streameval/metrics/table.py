@@ -15,7 +15,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.intervals import UNDEFINED, or_limits
@@ -418,6 +418,37 @@ EXAMPLES = count_row("n", "Examples", "The sum of the weights of all examples.")
 """The first row of every result of examples."""
 
 
+def of_moments(function: Callable[[Any, float], Interval]) -> dict[str, Any]:
+    """Make the fields of a row whose interval follows from the moments that `intervals` keeps."""
+
+    def sampling(result: Any, value: float, z: float) -> Interval:  # noqa: ARG001
+        return function(result, z)
+
+    return {
+        "sampling": sampling,
+        "check_draws": whole_weights(lambda result: result._state.n.is_whole),
+        "why_none": "it takes intervals=True and whole weights",
+    }
+
+
+def without_interval(row: Metric) -> Metric:
+    """Refuse the interval of a metric whose moments are not kept."""
+    return row if row.sampling is None else attrs.evolve(row, check_draws=_unasked, why_none="")
+
+
+def _unasked(*_: Any) -> None:
+    raise InvalidInputError("must be True when the accumulator is made", argument="intervals")
+
+
+def not_measured(name: str) -> tuple[object, ...]:
+    """Say how a metric is asked for, in pieces of a message."""
+    return (
+        f"{name!r} is not among the measures: count with ",
+        Named("measures", f"[{name!r}]"),
+        ".",
+    )
+
+
 def average_in(name: str) -> str:
     """Find the average in a name such as ``f1_macro``, as other libraries write it; "" if none.
 
@@ -448,6 +479,12 @@ class Table(dict[str, Metric]):
         Returns the table of a result, whose rows depend on what was requested.
     canonical : callable
         Returns the name of a row that is spelled otherwise, or the name itself.
+    task : str
+        The task of the command line that computes such results.
+    is_task : bool
+        Whether the command line counts files into such results.
+    made_by : str
+        The class of the accumulators that compute such results.
     """
 
     def __init__(
@@ -455,9 +492,13 @@ class Table(dict[str, Metric]):
         *rows: Metric,
         of_result: Callable[[Any], Table] | None = None,
         canonical: Callable[[str], str] = str,
+        task: str = "",
+        is_task: bool = True,
+        made_by: str = "",
     ) -> None:
         super().__init__({row.name: row for row in rows})
         self.of_result, self.canonical = of_result, canonical
+        self.task, self.is_task, self.made_by = task, is_task, made_by
         without = [row for row in rows if not row.needs_argument]
         self.unconditional = {row.name: row for row in without if row.listed is always}
         """The rows that every result has, and that need no argument."""

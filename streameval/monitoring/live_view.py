@@ -40,9 +40,8 @@ from streameval.monitoring.status import (
 from streameval.render.blocks import numbers_of
 from streameval.render.text import time_text
 from streameval.results.collection import read_defined
-from streameval.results.names import MetricName, parse_metric
+from streameval.results.names import MetricName, parse_metric, tables
 from streameval.results.result import Result
-from streameval.results.result_types import RESULTS
 from streameval.results.sliced import OTHER, slice_names
 
 _STATES = ("firing", "pending", "silent", "resolved", "inactive")
@@ -299,7 +298,7 @@ def _worse(card: Card, whole: Card, panes: ViewedPanes) -> int:
 def _sign(metric: str) -> int:
     """Return -1 for a metric whose lower values are better."""
     name = parse_metric(metric).name.rpartition("/")[2]
-    rows = (cls.TABLE[name].better for cls in RESULTS if name in cls.TABLE)
+    rows = (table[name].better for table in tables() if name in table)
     return -1 if next(rows, "") == "lower" else 1
 
 

@@ -11,7 +11,7 @@ import attrs
 from streameval.configs.collection import SEPARATOR, ModelPair
 from streameval.errors import UnknownMetricError
 from streameval.metrics.intervals import level_of_each, normal_quantile
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Reading, Table
 from streameval.render.sheets import (
     Grid,
     Marked,
@@ -45,9 +45,8 @@ class CollectionResult(Result, Mapping[str, Any]):
     ``result["a/b"]`` is ``result["a"]["b"]``.
     """
 
-    TASK = "collection"
+    TABLE = Table(task="collection")
     SIZE = ""
-    MADE_BY = "Collection"
     PICTURES: ClassVar = {}
 
     _members: tuple[str, ...]

@@ -106,8 +106,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
 
     TABLE = functions.TABLE
     _DETAILS: ClassVar = {**CLASS_DETAILS, "matrix": lambda result, _: result.matrix.tolist()}
-    TASK = "classification"
-    MADE_BY = "ConfusionAccumulator"
     ALONE = "a matrix shows one state"
 
     _source: LabelCounts  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -15,6 +15,12 @@ from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves, thresholds
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.curve_table import (
+    TABLE,
+    beta_value,
+    threshold_value,
+    threshold_values,
+)
 from streameval.metrics.delong import note_areas
 from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
@@ -24,12 +30,6 @@ from streameval.render.plots import PlotRequest
 from streameval.render.text import plural
 from streameval.results import curve_confusion, curve_lines, findings
 from streameval.results.confusion import Confusion
-from streameval.results.curve_metrics import (
-    CURVE_METRICS,
-    beta_value,
-    threshold_value,
-    threshold_values,
-)
 from streameval.results.members import CurveMembers, add_members
 from streameval.results.names import MetricName
 from streameval.results.reading import Number
@@ -109,9 +109,7 @@ class Curve(CurveMembers, Result):
     lift_at_top(0.5)                    1.3333
     """
 
-    TABLE = CURVE_METRICS
-    TASK = "binary"
-    MADE_BY = "PRCurveSketch"
+    TABLE = TABLE
 
     _table: CellTable
     _skipped: FixedPoint

@@ -12,8 +12,8 @@ import numpy as np
 from streameval.configs.curve import GroupedConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array
-from streameval.metrics.grouped import GroupAreas, coverage, gauc, gauc_confidence
-from streameval.metrics.table import EXAMPLES, SHARE, Metric, Table, count_row
+from streameval.metrics import grouped
+from streameval.metrics.grouped import GroupAreas
 from streameval.render.blocks import ByClass
 from streameval.render.charts import Axis, Chart, ChartMark
 from streameval.render.plots import PlotRequest
@@ -73,8 +73,7 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
     coverage        0.8000
     """
 
-    TASK = "grouped"
-    MADE_BY = "GroupedAUC"
+    TABLE = grouped.TABLE
 
     _state: GroupTables
     _config: GroupedConfig
@@ -197,56 +196,5 @@ def _axis(columns: Mapping[str, Array]) -> ItemAxis:
 
     return ItemAxis({"group": held["group"]}, [*_SHOWN], read, _SHOWN)
 
-
-GroupedCurves.TABLE = Table(
-    EXAMPLES,
-    count_row(
-        "n_groups",
-        "Groups",
-        "The number of groups.",
-        value=lambda one: len(one._state.groups),
-    ),
-    count_row(
-        "n_averaged",
-        "Groups of both classes",
-        "The number of groups that hold both classes.",
-        value=lambda one: int(np.count_nonzero(one._areas.is_defined)),
-    ),
-    count_row(
-        "cells", "", "The number of bins of all groups.", value=lambda one: len(one._state.lo)
-    ),
-    Metric(
-        name="gauc",
-        value=lambda one: gauc(one._areas, one._config.group_weight, is_exact=one.exact),
-        limits=SHARE,
-        aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
-        heading="Mean AUC (GAUC)",
-        qualifier=lambda result: result._config.group_weight,
-        help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
-        notes="Weighted by their examples, or as group_weight says.",
-        formula=r"\frac{\sum_g w_g AUC_g}{\sum_g w_g}",
-        better="higher",
-        certified=True,
-        sampling=lambda result, value, z: gauc_confidence(
-            result._areas, result._config.group_weight, value, z
-        ),
-        why_none="it takes a group of both classes",
-        why_no_evidence="the spread of a mean over groups is not kept",
-        oracle="scikit-learn, roc_auc_score of each group",
-        headline=1,
-    ),
-    Metric(
-        name="coverage",
-        value=lambda result: coverage(result._areas),
-        limits=SHARE,
-        heading="Coverage of the examples",
-        help="The share of examples in groups with both classes, in [0, 1]; nan without examples.",
-        formula=r"\frac{n_{\text{both}}}{n}",
-        better="higher",
-        why_no_evidence="it says which groups occur, not how good the scores are",
-        oracle="the definition, group by group",
-        headline=2,
-    ),
-)
 
 add_members(GroupedCurves)

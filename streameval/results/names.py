@@ -12,7 +12,7 @@ import attrs
 from streameval.errors import InvalidInputError, UnknownMetricError
 
 if TYPE_CHECKING:
-    from streameval.metrics.table import Reading
+    from streameval.metrics.table import Metric, Reading, Table
 
 OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:[@^][0-9]+)?(?:\[(?s:.+)\])?"
 """Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``, ``pass^4``."""
@@ -136,19 +136,32 @@ class Inequality:
         return all(map(self.holds, reading.certified))
 
 
-RESULTS_BY_TASK = {
-    "classification": ("Confusion",),
-    "paired": ("PairedResult",),
-    "regression": ("Regression",),
-    "binary": ("Curve", "ClassCurves"),
-    "grouped": ("GroupedCurves",),
-    "calibration": ("Calibration",),
-    "catalog": ("Catalog",),
-    "values": ("Summary",),
-    "preferences": ("Preferences",),
-    "ranking": ("Ranking",),
-}
-"""The results of each task by name, so that the command line imports no others."""
+def tables() -> list[Table]:
+    """Load all tables of metrics, in the order in which messages name them."""
+    from streameval.metrics import (  # noqa: PLC0415 (for messages, and where a result is not known)
+        calibration_table,
+        catalog_table,
+        class_curve_table,
+        confusion_table,
+        curve_table,
+        grouped,
+        paired_table,
+        preferences_table,
+        ranking_table,
+        regression_table,
+        values_table,
+    )
+
+    classes = (confusion_table, curve_table, class_curve_table, grouped, calibration_table)
+    others = (paired_table, catalog_table, preferences_table, values_table)
+    return [one.TABLE for one in (*classes, ranking_table, regression_table, *others)]
+
+
+def owners_of(name: str) -> list[tuple[Table, Metric]]:
+    """List the tables that have a metric of that name, or if none has, those with that alias."""
+    pairs = [(table, row) for table in tables() for row in table.called(name)]
+    return [pair for pair in pairs if pair[1].name == name.casefold()] or pairs
+
 
 PICTURES_BY_TASK = {
     "classification": ("matrix",),

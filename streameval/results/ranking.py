@@ -16,7 +16,7 @@ import numpy as np
 from streameval.configs.cached import Cached, OnDemand
 from streameval.configs.measures import Measure, measure
 from streameval.configs.measures.requested import QueryQuantile, measured
-from streameval.configs.measures.table import MEASURES, MeasureRow
+from streameval.configs.measures.table import MEASURES
 from streameval.configs.options import finite_number
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
@@ -24,8 +24,8 @@ from streameval.exact.array_types import Array
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
+from streameval.metrics import ranking_table
 from streameval.metrics.bounded import Bounded, Interval, outward
-from streameval.metrics.evidence import Mean, Share, Statistic
 from streameval.metrics.intervals import (
     UNDEFINED,
     effective_draws,
@@ -36,7 +36,8 @@ from streameval.metrics.intervals import (
 )
 from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
-from streameval.metrics.table import Metric, Reading, Table, count_row, whole_weights
+from streameval.metrics.ranking_table import WHY_NONE, check_queries, draws_of, has_cutoffs
+from streameval.metrics.table import Metric, Reading, Table
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.text import chance_title, plural
@@ -55,7 +56,6 @@ _CREDIT = {"zero": 0, "one": 1}
 _NOTHING = Fraction(0)
 _ACRONYM = re.compile(r" \(([A-Z]+)\)$")
 _KEYS = ("query", "query_weight")
-_WHY_NONE = "weights had fractions"
 
 
 @attrs.frozen(slots=False)
@@ -215,8 +215,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
     map[median]               0.5833
     """
 
-    TASK = "ranking"
-    MADE_BY = "RankingAccumulator"
+    TABLE = ranking_table.TABLE
     SIZE = "n_queries"
     TERMS = (
         "Measures are means over queries, where R is the number of relevant documents known, "
@@ -295,7 +294,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
         if self._clusters is not None:
             names = self._config.means
             return StandardErrors((name, super(Ranking, self).stderr(name)) for name in names)
-        _check_queries(self)
+        check_queries(self)
         errors = {}
         for index, name in enumerate(self._config.means):
             tally = self._tallies[index]
@@ -575,8 +574,8 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
         row = self.TABLE[measure(name).family]
         own["sampling"] = lambda ranking, value, z: ranking._interval(index, z)  # noqa: ARG005
         if row.evidence is not None:
-            own["evidence"] = lambda ranking: _draws(ranking, index)
-        return attrs.evolve(row, **own, why_none=_WHY_NONE)
+            own["evidence"] = lambda ranking: draws_of(ranking, index)
+        return attrs.evolve(row, **own, why_none=WHY_NONE)
 
     @property
     def _is_whole(self) -> bool:
@@ -614,7 +613,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
 
     def _attribute(self, name: str) -> Any:
         """Look up a measure by name; those that have cutoffs as a rule are mappings by cutoff."""
-        if _has_cutoffs(MEASURES[name]):
+        if has_cutoffs(MEASURES[name]):
             return self._by_cutoff(name)
         if name not in self._config.means:
             raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
@@ -714,20 +713,6 @@ def mean_interval(item: Measure, mean: float, variance: float, n: float, z: floa
     return wilson(mean, max(effective_draws(mean, of_mean * few**2, n), n - 1.0), z)
 
 
-def _draws(ranking: Ranking, index: int) -> Statistic:
-    """Treat the queries as draws: hits and misses, or numbers with their squares."""
-    tally, item = ranking._tallies[index], ranking._config.parsed[index]
-    n = float(tally.n)
-    if tally.is_undefined:
-        raise InvalidInputError(
-            'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
-        )
-    low, high = float(tally.low), float(tally.high)
-    if item.family == "hit":
-        return Share((low, n - low), (high, n - high))
-    return Mean(n, low, high, float(tally.squares), item.max_value)
-
-
 def _heading(name: str) -> str:
     """Write the name of a measure, or of its quantile, for people.
 
@@ -744,89 +729,6 @@ def _heading(name: str) -> str:
 def _is_share(name: str) -> bool:
     return measure(measured(name)).max_value == 1.0
 
-
-def _has_cutoffs(row: MeasureRow) -> bool:
-    """Tell whether the attribute of a measure holds the means by cutoff."""
-    return row.name == "ndcg" or row.cutoff == "required"
-
-
-_check_queries = whole_weights(
-    lambda ranking: ranking._is_whole, of="a query", argument="query_weight"
-)
-
-
-def _of(row: MeasureRow) -> Metric:
-    """Make the row of a measure, whose attribute is a mean."""
-    by_cutoff = ", by cutoff" if _has_cutoffs(row) else ""
-    mean = f"The mean over queries{by_cutoff}: {row.help[:1].lower()}{row.help[1:]}"
-    return Metric(
-        name=row.name,
-        aliases=row.others,
-        heading=row.title,
-        help=row.help,
-        formula=row.formula,
-        better=row.better,
-        certified=True,
-        limits=(row.min_value, row.max_value),
-        value=lambda ranking, name: ranking[name],
-        evidence=None if row.is_geometric or row.min_value < 0.0 else _draws,
-        why_no_evidence="a geometric mean is not a mean of query values"
-        if row.is_geometric
-        else "its values may be negative",
-        check_draws=_check_queries,
-        why_none=_WHY_NONE,
-        arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
-        oracle=row.oracle,
-        documentation="" if row.is_geometric else mean,
-    )
-
-
-Ranking.TABLE = Table(
-    count_row(
-        "n_queries",
-        "Queries",
-        "The number of complete queries, without missing and open ones.",
-        value=lambda ranking: ranking._state.n.to_number(),
-    ),
-    count_row(
-        "n_empty",
-        "With nothing relevant",
-        "The number of these in which nothing is relevant at relevance_level.",
-        is_rare=True,
-        value=lambda ranking: ranking._state.nothing.to_number(),
-    ),
-    count_row(
-        "n_missing",
-        "Judged but missing",
-        "The number of judged queries that are absent from the run.",
-        is_rare=True,
-        value=lambda ranking: ranking._state.missing.to_number(),
-    ),
-    count_row(
-        "n_open",
-        "Still open",
-        "The number of open queries, which do not count yet.",
-        is_rare=True,
-        value=lambda ranking: len(ranking._state.ids),
-    ),
-    Metric(
-        name="quantile",
-        aliases=("median", "percentile"),
-        heading="quantile",
-        help="A quantile of a measure over the queries, as map[median], map[min], map[max] and "
-        "map[q=0.9].",
-        notes="Interpolated between two queries.",
-        formula=r"v_{(1 + q (n - 1))}",
-        certified=True,
-        value=lambda ranking, name, q=0.5: ranking.quantile(name, q),
-        why_no_evidence="a quantile is not a mean over queries",
-        arguments=("name", "q=0.5"),
-        on_request=True,
-        oracle="NumPy, quantile",
-    ),
-    *map(_of, MEASURES.values()),
-    of_result=lambda one: one._own_rows,
-)
 
 add_members(Ranking)
 

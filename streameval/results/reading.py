@@ -19,7 +19,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import UNLIMITED, Metric, Reading, Table, average_in
 from streameval.results.clusters import Clusters
 from streameval.results.metric_values import MetricValue
-from streameval.results.names import MetricName, metric_name
+from streameval.results.names import MetricName, metric_name, owners_of
 from streameval.results.tables import Form, PerItem, TablePart
 
 if TYPE_CHECKING:
@@ -101,12 +101,6 @@ class ReadResult(Cached, Comparable):
     _clusters: Clusters | None = attrs.field(default=None, kw_only=True)
 
     TABLE: ClassVar[Table] = Table()
-    TASK: ClassVar[str] = ""
-    """The task of the command line that computes such results."""
-    IS_TASK: ClassVar[bool] = True
-    """Whether the command line counts files into such results."""
-    MADE_BY: ClassVar[str] = ""
-    """The class of the accumulators that compute such results."""
     SIZE: ClassVar[str] = "n"
     """The attribute with the number of examples or queries."""
 
@@ -435,7 +429,7 @@ class ReadResult(Cached, Comparable):
             return UnknownMetricError(*why)
         known, meant = self.readable(), self._meant(name)
         called = [] if meant else self.TABLE.called(name)
-        owners = [] if meant or name in self.TABLE else _owners(name, besides=type(self))
+        owners = [] if meant or name in self.TABLE else _owners(name, besides=self.TABLE)
         if called and not owners:
             return UnknownMetricError(f"{called[0].name} is not defined here. {called[0].meaning}")
         hint = f"{', '.join(owners)}. {listed(known)}" if owners else nearest(name, known, meant)
@@ -648,25 +642,14 @@ class Asked:
         return InvalidInputError("has no sampling interval", argument=self.row.name, remedy=remedy)
 
 
-def owners_of(name: str) -> list[tuple[type[Result], Metric]]:
-    """List the results that have a metric of that name, or if none has, those with that alias."""
-    from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all of them, for a message)
-
-    pairs = [(cls, row) for cls in RESULTS for row in cls.TABLE.called(name)]
-    return [pair for pair in pairs if pair[1].name == name.casefold()] or pairs
-
-
-def _owners(
-    name: str, *, with_tasks: bool = True, besides: type[ReadResult] | None = None
-) -> list[str]:
-    """Say which results, besides one, have a metric of that name."""
+def _owners(name: str, *, with_tasks: bool = True, besides: Table | None = None) -> list[str]:
+    """Say of which results, besides those of one table, a metric of that name is."""
     owners: dict[str, str] = {}
-    for cls, row in owners_of(name):
-        if cls is besides:
+    for table, row in owners_of(name):
+        if table is besides:
             continue
-        of = cls.MADE_BY
-        if with_tasks and cls.IS_TASK:
-            of = f"--task {cls.TASK} ({of})"
-        said = f"{row.typed} is a metric of {of}"
-        owners.setdefault(cls.TASK, said)
+        of = table.made_by
+        if with_tasks and table.is_task:
+            of = f"--task {table.task} ({of})"
+        owners.setdefault(table.task, f"{row.typed} is a metric of {of}")
     return list(owners.values())

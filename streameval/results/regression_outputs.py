@@ -14,6 +14,7 @@ from streameval.configs.options import finite_number, one_of
 from streameval.configs.regression import AVERAGES, RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.exact.array_types import Floats
+from streameval.metrics import regression_table
 from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.regression import spread
 from streameval.metrics.table import Metric, Reading, Table
@@ -25,7 +26,7 @@ from streameval.results.members import RegressionOutputsMembers, add_members
 from streameval.results.metric_values import MetricValue, Multioutput, OutputAverages
 from streameval.results.names import MetricName
 from streameval.results.reading import Asked
-from streameval.results.regression import Regression, rows_with
+from streameval.results.regression import Regression
 from streameval.results.result import Report, SumsResult
 from streameval.results.tables import ItemAxis, PerItem
 from streameval.states.regression_outputs import OutputSums
@@ -43,9 +44,6 @@ class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression]
     argument take `multioutput` too. Averages have no known sampling interval; the intervals of
     outputs are in ``result[i].confidence``.
     """
-
-    TASK = "regression"
-    MADE_BY = "RegressionAccumulator"
 
     _state: OutputSums
     _config: RegressionConfig
@@ -220,7 +218,7 @@ _AVERAGES = dict(
 @lru_cache(maxsize=1024)
 def _averaged_rows(config: RegressionConfig) -> Table:
     """Make the rows of one output those of means, which have no sampling intervals."""
-    rows = rows_with(config)
+    rows = regression_table.rows_with(config)
     return Table(*map(_averaged_row, rows.values()), canonical=rows.canonical)
 
 
@@ -256,7 +254,9 @@ def _bounded(value: float) -> Bounded:
 
 
 RegressionOutputs.TABLE = Table(
-    *Regression.TABLE.values(), of_result=lambda one: _averaged_rows(one._config)
+    *regression_table.TABLE.values(),
+    of_result=lambda one: _averaged_rows(one._config),
+    task=regression_table.TABLE.task,
 )
 
 add_members(RegressionOutputs)

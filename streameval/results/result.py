@@ -13,10 +13,10 @@ import attrs
 from streameval.configs.cached import Comparable
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import flag, one_of, positive_integer
-from streameval.errors import InvalidInputError, Named
-from streameval.metrics.bounded import Bounded, Interval
+from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Metric, Reading, whole_weights
+from streameval.metrics.table import Reading
 from streameval.render import plots
 from streameval.render.blocks import Dots, Figure, PageContent, Row, qualified
 from streameval.render.plots import PlotRequest
@@ -540,34 +540,3 @@ class SumsResult(Result):
         """The sum of the weights of all examples."""
         number: Number = self._state.n.to_number()
         return number
-
-
-def of_moments(function: Callable[[Any, float], Interval]) -> dict[str, Any]:
-    """Make the fields of a row whose interval follows from the moments that `intervals` keeps."""
-
-    def sampling(result: Any, value: float, z: float) -> Interval:  # noqa: ARG001
-        return function(result, z)
-
-    return {
-        "sampling": sampling,
-        "check_draws": whole_weights(lambda result: result._state.n.is_whole),
-        "why_none": "it takes intervals=True and whole weights",
-    }
-
-
-def without_interval(row: Metric) -> Metric:
-    """Refuse the interval of a metric whose moments are not kept."""
-    return row if row.sampling is None else attrs.evolve(row, check_draws=_unasked, why_none="")
-
-
-def _unasked(*_: Any) -> None:
-    raise InvalidInputError("must be True when the accumulator is made", argument="intervals")
-
-
-def not_measured(name: str) -> tuple[object, ...]:
-    """Say how a metric is asked for, in pieces of a message."""
-    return (
-        f"{name!r} is not among the measures: count with ",
-        Named("measures", f"[{name!r}]"),
-        ".",
-    )

@@ -15,7 +15,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import level_of_each, normal_quantile
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Reading, Table
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet
@@ -134,7 +134,7 @@ class SlicedResult(CollectionResult):
     (['A', 'B', 'C'], ['B', 'A', 'C'])
     """
 
-    TASK = "sliced"
+    TABLE = Table(task="sliced")
     _SHAPE = "wide"
 
     _config: SlicedConfig

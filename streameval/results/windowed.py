@@ -15,7 +15,7 @@ from streameval.configs.cached import Cached, Comparable
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import value_text
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Reading, Table
 from streameval.render import plots
 from streameval.render.blocks import OverTime, PanePoint, TimeLine
 from streameval.render.plots import PlotRequest
@@ -140,9 +140,8 @@ class WindowedResult(CollectionResult):
     (1.0, 0.5, 0.0)
     """
 
-    TASK = "windowed"
+    TABLE = Table(task="windowed")
     _SHAPE = "wide"
-    MADE_BY = "Windowed"
 
     _config: WindowedConfig
     panes: tuple[PaneResult, ...]

@@ -9,7 +9,7 @@ from shell import bash
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.options import SHELLS
-from streameval.results.result_types import RESULTS
+from streameval.reports import RESULTS
 
 # What readline does when the tab key is pressed: the last word is the one to complete.
 PRESS_TAB = """

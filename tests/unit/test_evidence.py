@@ -16,7 +16,7 @@ import streameval as se
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import rank_of
 from streameval.metrics.evidence import Limit, Share, accumulated
-from streameval.results.result_types import RESULTS
+from streameval.reports import RESULTS
 from streameval.states.state import State
 
 MINUTE = 60_000_000

@@ -47,7 +47,7 @@ MODULES = [
     *("states.curve", "states.grouped", "states.cells", "exact.score_keys", "states.column"),
     *("metrics.points", "metrics.curves", "metrics.average_precision", "metrics.thresholds"),
     *("metrics.delong", "metrics.loss_bounds", "metrics.grouped", "metrics.intervals"),
-    *("results.curve", "results.curve_metrics", "results.curve_confusion"),
+    *("results.curve", "metrics.curve_table", "results.curve_confusion"),
     *("results.class_curves", "results.grouped", "io.trec", "io.trec_rows"),
 ]
 

@@ -10,8 +10,8 @@ from offenders import each
 
 import streameval as se
 from streameval.cli.options import TASKS
-from streameval.results.names import PICTURES_BY_TASK, RESULTS_BY_TASK
-from streameval.results.result_types import RESULTS, WITH_TABLES
+from streameval.reports import RESULTS
+from streameval.results.names import PICTURES_BY_TASK, tables
 
 TRUTH, A, B = [4.0, 5.0, 3.0], [3.0, 5.0, 1.0], [1.0, 2.0, 3.0]
 
@@ -135,13 +135,12 @@ def test_plot_refuses_options_out_of_range(options: Any, said: str) -> None:
         result.plot(Figure().subplots(), **options)
 
 
-def test_the_command_line_lists_the_results_of_each_task() -> None:
-    held: dict[str, tuple[str, ...]] = {}
-    for cls in WITH_TABLES:
-        held[cls.TASK] = (*held.get(cls.TASK, ()), cls.__name__)
-    assert {task: held[task] for task in TASKS} == RESULTS_BY_TASK
+def test_the_command_line_lists_the_tasks_of_all_tables() -> None:
+    assert {table.task for table in tables()} == {*TASKS}
+    held = [cls.TABLE for cls in RESULTS if cls.TABLE and cls is not se.RegressionOutputs]
+    assert sorted(map(id, held)) == sorted(map(id, tables()))
 
 
 def test_the_command_line_lists_the_pictures_of_each_task_the_default_first() -> None:
-    held = {cls.TASK: tuple(cls.PICTURES) for cls in RESULTS if cls.PICTURES}
+    held = {cls.TABLE.task: tuple(cls.PICTURES) for cls in RESULTS if cls.PICTURES}
     assert held == PICTURES_BY_TASK

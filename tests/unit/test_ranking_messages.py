@@ -30,6 +30,7 @@ MODULES = [
     "metrics.rank_measures",
     "metrics.cascades",
     "metrics.ranking",
+    "metrics.ranking_table",
     "results.ranking",
 ]
 

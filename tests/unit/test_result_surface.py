@@ -18,8 +18,8 @@ from win_rate import WinRate
 
 import streameval as se
 from streameval.errors import UnknownMetricError
+from streameval.reports import RESULTS
 from streameval.results.result import Result
-from streameval.results.result_types import RESULTS
 
 mpl.use("Agg")
 
@@ -299,7 +299,7 @@ def test_intervals_of_outputs_classes_and_members_are_named() -> None:
 
 
 def test_dir_shows_what_users_call_and_nothing_else() -> None:
-    machinery = {"TABLE", "TERMS", "TASK", "sheet", "headline", "why_none", "entries", "of", "draw"}
+    machinery = {"TABLE", "TERMS", "sheet", "headline", "why_none", "entries", "of", "draw"}
     for name, result in results():
         shown = {one for one in dir(result) if not one.startswith("__")}
         assert shown & machinery == set(), name

@@ -45,13 +45,11 @@ LAYERS = [
 """The modules and packages right under streameval, lowest first: imports only point down."""
 
 LATE = [
-    ("streameval.results.reading", "streameval.results.result_types"),
     ("streameval.accumulators.paired", "streameval.accumulators.collection"),
     ("streameval.accumulators.collection", "streameval.accumulators.clustered"),
 ]
-"""Imports that close a circle when they are used: a message names the metrics of all results, and
-`Paired.of_models` makes a collection, which reads the bytes of every class, and of clusters, which
-may be of a collection."""
+"""Imports that close a circle when used: `Paired.of_models` makes a collection, which reads bytes
+of every class, and of clusters, which may be of a collection."""
 
 MAPS = {f"{package}/__init__.py" for package in ("accumulators", "metrics", "monitoring")}
 """The packages whose docstring is a map of their modules."""

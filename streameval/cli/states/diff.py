@@ -305,7 +305,7 @@ def _entries(a: _Side, b: _Side, changes: Mapping[str, Change], level: float) ->
             metrics[name]["interval"] = change.sampling
             metrics[name]["samples"] = change.samples
     return {
-        "task": a.result.TASK,
+        "task": a.result.TABLE.task,
         "states": [a.path, b.path],
         "level": level,
         "metrics": metrics,

@@ -75,13 +75,13 @@ def named_by_task(options: Options) -> Options:
     tasks = options.task.split(",")
     if len(tasks) == 1:
         return options
-    from streameval.results.reading import owners_of
+    from streameval.results.names import owners_of
 
     def named(metric: Any) -> Any:
         if metric is None:
             return None
         name = metric.name if metric.call is None else metric.call[0]
-        having = {cls.TASK for cls, _ in owners_of(name)}
+        having = {table.task for table, _ in owners_of(name)}
         task = next((task for task in tasks if task in having), None)
         return metric if task is None else attrs.evolve(metric, name=f"{task}/{metric.name}")
 

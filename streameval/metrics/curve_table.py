@@ -300,7 +300,7 @@ def _has_probabilities(curve: Curve) -> bool:
     return curve._table.scale == "probability"
 
 
-CURVE_METRICS = Table(
+TABLE = Table(
     EXAMPLES,
     count_row(
         "n_pos",
@@ -709,4 +709,6 @@ CURVE_METRICS = Table(
         better="lower",
         on_request=True,
     ),
+    task="binary",
+    made_by="PRCurveSketch",
 )
