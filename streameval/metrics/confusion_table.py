@@ -176,8 +176,9 @@ def _per_class(
     def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
         return ratio_value(*read(counts, args, options))
 
-    def is_substitute(counts: LabelCounts, *args: Any, **options: Any) -> bool:
-        return math.isnan(value(counts, *args, **options | {"zero_division": math.nan}))
+    def is_substitute(counts: LabelCounts, number: float, *args: Any, **options: Any) -> bool:
+        left_out = options | {"zero_division": math.nan}
+        return number in (0.0, 1.0) and math.isnan(value(counts, *args, **left_out))
 
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
         return ratio_interval(*read(counts, args, options), z)
@@ -398,7 +399,7 @@ TABLE = Table(
         formula=r"\frac{n \sum_k C_{kk} - \sum_k t_k p_k}"
         r"{\sqrt{(n^2 - \sum_k t_k^2)(n^2 - \sum_k p_k^2)}}",
         value=matthews_corrcoef,
-        is_substitute=is_of_one_class,
+        is_substitute=lambda counts, value: not value and is_of_one_class(counts),
         sampling=matthews_interval,
         oracle="scikit-learn, matthews_corrcoef",
     ),

@@ -168,8 +168,8 @@ def _of_draws(
         low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
         return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
 
-    def is_substitute(curve: Curve, threshold: Any, *_args: Any, **_options: Any) -> bool:
-        return draws(curve, threshold).is_empty
+    def is_substitute(curve: Curve, value: Bounded, threshold: Any, *_: Any, **__: Any) -> bool:
+        return not value and draws(curve, threshold).is_empty
 
     return {"evidence": draws, "is_substitute": is_substitute}
 

@@ -120,7 +120,8 @@ class Decisions:
         """Tell whether a number of a model, or what compares the models, is a convention."""
         sides = {"a": [self.counts_a], "b": [self.counts_b]}
         of_both = [self.counts_a, self.counts_b]
-        return any(map(TABLE[self.name].is_substitute, sides.get(part, of_both)))
+        is_substitute = TABLE[self.name].is_substitute
+        return any(is_substitute(one, self._value(one)) for one in sides.get(part, of_both))
 
     def interval_of(self, model: Model, z: float) -> Interval:
         """Compute the interval of the metric of a model."""

@@ -236,7 +236,7 @@ class _Measure:
             listed=lambda result: self.name in result._config.measures,
             why_no_evidence=_NO_TEST,
             check_draws=_check_draws,
-            is_substitute=lambda result: self.is_substitute(result._compared[self.name], part),
+            is_substitute=lambda result, _: self.is_substitute(result._compared[self.name], part),
             why_none=_WHY_NONE if "sampling" in row else "",
             **row,
         )

@@ -269,10 +269,10 @@ class Metric:
     listed : callable
         From the source of a result: whether the metric applies to it.
     is_substitute : callable
-        From the source of a result, and the arguments of `value`: whether the value is a convention
-        where rows do not define the metric, such as `zero_division`, or the 0 of a query without a
-        relevant document. Others are nan there. Text and JSON show a substitute, but no page, and
-        no alert, gate, condition or search of slices compares it.
+        From the source of a result, the value, and the arguments of `value`: whether the value is a
+        convention where rows do not define the metric, such as `zero_division`, or the 0 of a query
+        without a relevant document. Others are nan there. Text and JSON show a substitute, but no
+        page, and no alert, gate, condition or search of slices compares it.
     limits : (low, high), optional
         The range of its values, which is the interval where rows do not say how far off it may be.
         Intervals for clusters choose their scale by it. None for those that have no such interval:

@@ -27,7 +27,7 @@ from streameval.metrics.table import Reading
 from streameval.monitoring.rule_text import Length, RuleText, Selector
 from streameval.monitoring.rules import AlertState, Event, Phase, Rule
 from streameval.monitoring.status import SliceRows
-from streameval.results.collection import defined
+from streameval.results.collection import found
 from streameval.results.evidence import read_pane
 from streameval.results.names import Inequality, MetricName, parse_metric
 from streameval.results.result import Result
@@ -475,10 +475,11 @@ def _length_text(length: Length) -> str:
 
 def _read(result: Result | None, metric: MetricName, start: int, end: int) -> _Value:
     """Read the value of a metric: nan where it is undefined."""
-    asked = None if result is None else defined(result, metric)
-    if asked is None:
+    asked = None if result is None else found(result, metric)
+    reading = UNDEFINED if asked is None else asked.read(0.0)
+    if asked is None or asked.is_substitute(reading.value):
         return _Value(UNDEFINED, lambda: UNDEFINED, 0, start, end)
-    reading, n = asked.read(0.0), asked.size
+    n = asked.size
     return _Value(reading, lambda: asked.read(normal_quantile(LEVEL)), n, start, end)
 
 

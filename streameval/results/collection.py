@@ -234,16 +234,11 @@ def read_or_nan(result: Result, metric: str | MetricName, level: float) -> Readi
     return Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
 
 
-def defined(result: Result, metric: str | MetricName) -> Asked | None:
-    """Find a metric; None if no row of the result defines it, or has its class."""
-    asked = found(result, metric)
-    return None if asked is None or asked.is_substitute else asked
-
-
 def read_defined(result: Result, metric: str | MetricName, level: float) -> Reading:
     """Read what is compared with a limit: a metric, nan if no row defines it or has its class."""
-    asked = defined(result, metric)
-    return Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
+    asked = found(result, metric)
+    reading = Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
+    return Reading(math.nan) if asked and asked.is_substitute(reading.value) else reading
 
 
 def _columns(
@@ -274,7 +269,7 @@ def _worse(
     parts = {
         at: one
         for at, one in enumerate(readings)
-        if at and not (math.isnan(one.value) or results[at].asked(metric).is_substitute)
+        if at and not (math.isnan(one.value) or results[at].asked(metric).is_substitute(one.value))
     }
     if not (sign and parts):
         return set()

@@ -564,7 +564,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
             "name": name,
             "heading": _heading(name),
             "value": lambda ranking: ranking[name],
-            "is_substitute": lambda ranking: ranking._has_nothing(index),
+            "is_substitute": lambda ranking, _: ranking._has_nothing(index),
             "arguments": (),
             "measured": True,
             "on_request": False,

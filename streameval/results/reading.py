@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, wraps
@@ -597,10 +598,9 @@ class Asked:
         size: Number = getattr(self.result, self.result.SIZE)
         return size
 
-    @property
-    def is_substitute(self) -> bool:
-        """Whether the value is a convention where rows do not define the metric."""
-        return self.row.is_substitute(self.result._source, *self.args, **self.options)
+    def is_substitute(self, value: float) -> bool:
+        """Tell whether a value is a convention where rows do not define the metric."""
+        return self.row.is_substitute(self.result._source, value, *self.args, **self.options)
 
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""
@@ -615,6 +615,11 @@ class Asked:
                 raise
             name = f"{self.row.name}({self.args[0]:g})"
             raise UnknownMetricError(f"{name}: {error}") from None
+
+    def compared(self) -> Any:
+        """Compute the value for a comparison: nan where it is a convention."""
+        value = self.value()
+        return math.nan if self.is_substitute(value) else value
 
     def read(self, z: float) -> Reading:
         """Read the value and its uncertainty, whose z is 0 at the level 0."""

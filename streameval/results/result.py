@@ -464,7 +464,7 @@ class Result(Reported, ReadResult):
         rows = {
             name: Row(
                 row.heading,
-                Reading(math.nan) if row.is_substitute(self._source) else reading,
+                Reading(math.nan) if row.is_substitute(self._source, reading.value) else reading,
                 row.qualifier(self),
                 row.is_rare,
                 row.better,

@@ -430,10 +430,7 @@ class Search:
         every = {value: found(one, metric) for value, one in by_value.items()}
         if not any(every.values()) and isinstance(others, Result):
             others.check(metric)
-        read = {
-            value: math.nan if asked is None or asked.is_substitute else asked.value()
-            for value, asked in every.items()
-        }
+        read = {value: asked.compared() if asked else math.nan for value, asked in every.items()}
         small = [one for one in read if limit and _found(by_value[one], metric).size < limit]
         left = dict.fromkeys(small)
         return cls(
