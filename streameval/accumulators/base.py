@@ -495,18 +495,11 @@ def fork(accumulator: AccumulatorT) -> AccumulatorT:
 
 def merged(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     """Merge one or more accumulators at once into a new one."""
-    each = iter(accumulators)
-    first = next(each)
-    return merged_alike([first, *map(first._alike, each)])
-
-
-def merged_of_one_class(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:
-    """Merge one or more accumulators of one class; their options are compared in one call."""
-    first = accumulators[0]
-    configs = [one._config for one in accumulators]
-    if configs.count(first._config) < len(configs):
-        return merged(accumulators)  # raises with the difference
-    return merged_alike(accumulators)
+    first, *others = every = [*accumulators]
+    configs = [one._config for one in every if type(one) is type(first)]
+    if configs.count(first._config) < len(every):  # in one call; else somewhere is a difference
+        every = [first, *map(first._alike, others)]
+    return merged_alike(every)
 
 
 def merged_alike(accumulators: Sequence[Accumulator[Any, Any]]) -> Any:

@@ -21,7 +21,6 @@ from streameval.configs.calibration import CalibrationConfig
 from streameval.exact.array_types import Array, Floats, Ints
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
-    are_empty,
     as_array,
     as_labels,
     as_labels_or_scores,
@@ -30,6 +29,7 @@ from streameval.inputs.arrays import (
     check_matrix,
     check_probabilities,
     check_vector,
+    lack_rows,
     read_weights,
 )
 from streameval.inputs.classes import Label, without_names
@@ -69,8 +69,7 @@ def _read(
     """Read a batch of which all rows have weight; None if it is empty."""
     given = in_class_order(arrays["y_prob"], config, name="y_prob")
     probability = as_array(given, name="y_prob")
-    if are_empty(truth, probability):
-        read_weights(arrays.get("sample_weight"), rows=0)
+    if lack_rows(truth, probability, sample_weight=arrays.get("sample_weight")):
         return None
     labels = as_vector(as_labels(truth, name="y_true"))
     check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)

@@ -31,11 +31,11 @@ from streameval.exact.array_types import Array, Ints
 from streameval.exact.fixed_point import MAX_TOTAL
 from streameval.exact.weight_sums import WeightArray, are_whole
 from streameval.inputs.arrays import (
-    are_empty,
     as_array,
     as_labels_or_scores,
     as_vector,
     labelled_matrix,
+    lack_rows,
     read_weights,
 )
 from streameval.inputs.batches import all_have_weight
@@ -376,8 +376,7 @@ class ConfusionAccumulator(
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Read a batch of any form and shape by the general path."""
-        if are_empty(y_true, y_pred):
-            read_weights(sample_weight, rows=0)
+        if lack_rows(y_true, y_pred, sample_weight=sample_weight):
             return self
         if not self._config.is_open:
             y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)

@@ -25,7 +25,6 @@ from streameval.exact.array_types import Array, Mask
 from streameval.exact.fixed_point import FixedPoint, weight_by_cell
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.arrays import (
-    are_empty,
     as_labels,
     as_labels_or_scores,
     as_numbers,
@@ -33,6 +32,7 @@ from streameval.inputs.arrays import (
     as_values,
     as_vector,
     have_rows,
+    lack_rows,
     read_weights,
     refuse_first,
 )
@@ -308,8 +308,7 @@ class Paired(
         if not labels.is_open:
             given = {name: in_class_order(item, labels, name=name) for name, item in given.items()}
         truth, a, b = (as_labels_or_scores(item, name=name) for name, item in given.items())
-        if are_empty(truth, a, b):
-            read_weights(weights, rows=0)
+        if lack_rows(truth, a, b, sample_weight=weights):
             return self
         has_items = max(truth.ndim, a.ndim, b.ndim) > 1
         if has_items and not labels.multilabel:

@@ -7,14 +7,13 @@ import itertools
 import json
 import operator
 import os
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Iterable, Iterator
 from typing import Any, Self, cast, final
 
 import attrs
 import numpy as np
 
-from streameval.accumulators.base import Accumulator, merged, merged_of_one_class
+from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.classes import single_class
 from streameval.errors import (
     CorruptStateError,
@@ -572,10 +571,9 @@ def merge(accumulators: Iterable[Accumulator[Any, Any] | Parts]) -> Any:
     first = next(given, None)
     if first is None:
         raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
-    if isinstance(accumulators, (list, tuple)) and isinstance(first, Accumulator):
-        if len(set(map(type, accumulators))) == 1:
-            return merged_of_one_class(cast("Sequence[Accumulator[Any, Any]]", accumulators))
-        return merged(chain([first], given))
+    is_list = isinstance(accumulators, (list, tuple)) and isinstance(first, Accumulator)
+    if is_list and len(set(map(type, accumulators))) == 1:
+        return merged(cast("Any", accumulators))
     total = first.copy()
     for accumulator in given:
         total.merge(accumulator)

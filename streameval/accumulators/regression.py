@@ -20,11 +20,11 @@ from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Array, Floats
 from streameval.inputs.arrays import (
     LARGEST_NUMBER,
-    are_empty,
     as_numbers,
     as_vector,
     check_matrix,
     have_rows,
+    lack_rows,
     read_weights,
 )
 from streameval.states.error_terms import Range, ranges_of
@@ -57,8 +57,7 @@ def _read_rows(config: RegressionConfig, arrays: Mapping[str, Any]) -> Rows | No
         truth, prediction = as_vector(truth), as_vector(prediction)
         if not have_rows({"y_true": truth, "y_pred": prediction}, sample_weight):
             return None
-    elif are_empty(truth, prediction):
-        read_weights(sample_weight, rows=0)
+    elif lack_rows(truth, prediction, sample_weight=sample_weight):
         return None
     else:
         outputs = config.n_outputs

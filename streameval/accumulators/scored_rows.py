@@ -13,7 +13,6 @@ from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Array, Mask
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
-    are_empty,
     are_probabilities,
     as_array,
     as_comparable,
@@ -24,6 +23,7 @@ from streameval.inputs.arrays import (
     check_probabilities,
     check_vector,
     first_index,
+    lack_rows,
     read_entry_weights,
     read_weights,
 )
@@ -139,8 +139,7 @@ def read_batch(
             weights = read_weights(sample_weight, rows=len(labels))
         columns = given[:, None], labels.astype(bool)[:, None]
         return ScoredBatch(Rows(columns, weights))
-    if are_empty(labels, given):
-        read_weights(sample_weight, rows=0)
+    if lack_rows(labels, given, sample_weight=sample_weight):
         return ScoredBatch.none(config.n_scores)
     return _read_general(labels, given, sample_weight, config, hint)
 

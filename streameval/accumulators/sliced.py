@@ -166,7 +166,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=FlatS
 
     def __len__(self) -> int:
         """Return the number of values that have a slice."""
-        return len(self._values(self._everything(self._held)))
+        return len(self._config.named | self._everything(self._held).parts.keys())
 
     def __contains__(self, value: object) -> bool:
         """Tell whether a value has a slice; what cannot be a value has none."""

@@ -279,11 +279,18 @@ def are_empty(*arrays: Array) -> bool:
     return all(array.size == 0 and array.ndim > 0 and not len(array) for array in arrays)
 
 
+def lack_rows(*arrays: Array, sample_weight: Any) -> bool:
+    """Tell whether none of the arrays has any rows; then there must be no weight either."""
+    if not are_empty(*arrays):
+        return False
+    read_weights(sample_weight, rows=0)
+    return True
+
+
 def have_rows(vectors: Mapping[str, Array], sample_weight: Any) -> bool:
     """Check that arrays are vectors of one length; False if they and the weights are empty."""
     first, *others = vectors.values()
-    if are_empty(first, *others):
-        read_weights(sample_weight, rows=0)
+    if lack_rows(first, *others, sample_weight=sample_weight):
         return False
     for name, array in vectors.items():
         check_vector(array, rows=None if array is first else len(first), name=name)
