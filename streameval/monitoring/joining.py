@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,10 +15,10 @@ from streameval.configs.windowed import WindowedConfig
 from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array, Ints
 from streameval.inputs.coded import CodedTexts
-from streameval.io.blocks import Block, assemble, fields_of
+from streameval.io.blocks import Block
 from streameval.io.columns import Argument, objects
 from streameval.monitoring.join import Join
-from streameval.monitoring.planning import ID, Split, label_of
+from streameval.monitoring.planning import ID, Split, batch_of, label_of
 from streameval.monitoring.quarantine import LabelRows
 from streameval.render.text import plural
 
@@ -43,14 +44,11 @@ class RecordCodes:
 
     def encode(self, items: Sequence[Any]) -> Array:
         """Find the code of each item, and add missing ones."""
-        codes, known = self._codes, self._codes.get
-        found = [known(item) for item in items]
-        if None in found:
-            for at, item in enumerate(items):
-                if found[at] is None:
-                    found[at] = codes.setdefault(item, len(codes))
-            self._values += list(codes)[len(self._values) :]
-        return np.array(found, dtype=np.int64)
+        codes = self._codes
+        new = [item for item in dict.fromkeys(items) if item not in codes]
+        codes.update(zip(new, count(len(codes))))
+        self._values += new
+        return np.fromiter(map(codes.__getitem__, items), np.int64, len(items))
 
     def decode(self, codes: Array) -> list[Any]:
         """Return the value of each code."""
@@ -79,7 +77,7 @@ class Records:
     """
 
     def __init__(self, columns: Sequence[Argument], values: Mapping[str, Sequence[Any]]) -> None:
-        empty = empty_batch(columns)
+        empty = batch_of(columns, [])
         self._fields = {name: (array.dtype, array.shape[1:]) for name, array in empty.items()}
         self.dictionaries = {
             name: RecordCodes(values.get(name, ()))
@@ -126,7 +124,7 @@ class Truths:
     """What the dictionary is called; no argument has such a name."""
 
     def __init__(self, columns: Sequence[Argument], values: Mapping[str, Sequence[Any]]) -> None:
-        self._fields = empty_batch(columns)
+        self._fields = batch_of(columns, [])
         array = next(iter(self._fields.values()))
         is_number = len(self._fields) == 1 and array.ndim == 1 and array.dtype.kind in "biuf"
         self.dictionaries = {} if is_number else {self.NAME: RecordCodes(values.get(self.NAME, ()))}
@@ -159,12 +157,6 @@ class Truths:
     def missing(self, size: int) -> dict[str, Array]:
         """Make missing truths."""
         return {name: objects([None] * size) for name in self._fields}
-
-
-def empty_batch(columns: Sequence[Argument]) -> dict[str, Array]:
-    """Make the arrays of no rows, for their types and shapes."""
-    fields: dict[Any, Any] = {field: [] for field in fields_of(columns)}
-    return dict(assemble(columns, fields, []).batch)
 
 
 def _codes(coder: RecordCodes, array: Any) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -13,6 +13,7 @@ from streameval.configs.inner import key_columns
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.inputs.paths import Fields
+from streameval.io.blocks import assemble, fields_of
 from streameval.io.columns import Argument, FieldType, as_text, objects
 from streameval.io.times import Gaps
 from streameval.runs.columns import chosen_columns, columns_of, group_columns
@@ -237,37 +238,34 @@ def _without_gaps(column: Argument) -> Argument:
 def _example(columns: Sequence[Argument], rows: Iterable[RawRow], what: str) -> dict[str, Array]:
     """Read the first row that has all the columns."""
     for row in rows:
-        found = dict(_arrays(columns, row))
-        if len(found) == len(columns):
+        found = batch_of(columns, [row])
+        if all(map(len, found.values())):
             return found
     names = ", ".join(name for column in columns for name in column.names)
     raise BadDataError(f"none of the first {what} can be read; they need {names}.")
-
-
-def _arrays(columns: Sequence[Argument], row: RawRow) -> Iterator[tuple[str, Array]]:
-    for column in columns:
-        parts = [read_one(column.field_type, row.get(name)) for name in column.names]
-        if all(part is not None for part in parts):
-            array: Any = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]  # type: ignore[arg-type]
-            yield column.argument, array if column.item is None else array[:, column.item]
 
 
 def label_of(unlabelled: Any, truths: Sequence[Argument]) -> dict[str, Array] | None:
     """Read the label for predictions that get none; None leaves them unlabelled."""
     if unlabelled == "drop":
         return None
-    found = {column.argument: read_one(column.field_type, unlabelled) for column in truths}
     if len(truths) > 1 or len(truths[0].names) > 1:
         raise InvalidInputError("cannot be one label: there are several", argument="unlabelled")
-    ((name, label),) = found.items()
-    if label is None:
+    found = batch_of(truths, [dict.fromkeys(truths[0].names, unlabelled)])
+    if not all(map(len, found.values())):
         wanted = truths[0].field_type.fault(unlabelled)
         raise InvalidInputError(f"must be {wanted}, got {unlabelled!r}", argument="unlabelled")
-    return {name: label}
+    return found
 
 
-def read_one(field_type: FieldType, value: Any) -> Array | None:
-    """Read one value as a column of one row; None if it is invalid."""
-    if isinstance(value, str):
-        (value,) = field_type.from_text([value])
-    return field_type.whole([value])
+def batch_of(columns: Sequence[Argument], rows: Sequence[RawRow]) -> dict[str, Array]:
+    """Make the batch of some rows, without those that cannot be read."""
+
+    def read(field_type: FieldType, value: Any) -> Any:
+        return field_type.from_text([value])[0] if isinstance(value, str) else value
+
+    values = {
+        (name, field_type): [read(field_type, row.get(name)) for row in rows]
+        for name, field_type in fields_of(columns)
+    }
+    return dict(assemble(columns, values, range(len(rows))).batch)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from typing import Any, NoReturn, TypeVar
 
 import attrs
 
@@ -15,6 +15,8 @@ from streameval.inputs.values import value_text
 from streameval.render.text import shorten
 from streameval.results.names import METRIC, OWN_METRIC, SIGN, MetricName, parse_metric
 
+T = TypeVar("T")
+
 Length = int | str
 """A number of panes, or a duration as text."""
 
@@ -22,7 +24,7 @@ _SPACE = re.compile(r"\s*")
 _OWN_METRIC = re.compile(rf"{OWN_METRIC}(?=\s*(?:\{{|{SIGN}))")
 _METRIC = re.compile(rf"{METRIC}(?=\s*(?:\{{|{SIGN}))")
 _SIGN = re.compile(SIGN)
-_NUMBER = re.compile(r"[^\s,]+")
+_WORD = re.compile(r"[^\s,]+")
 _PANES = re.compile(r"([0-9]{1,9})\s+panes?\b")
 _DURATION = re.compile(r"[0-9a-z]+")
 _INTEGER = re.compile(r"-?[0-9]+")
@@ -130,8 +132,9 @@ class RuleText:
         match = self.take(pattern)
         return self.fail(what) if match is None else match
 
-    def fail(self, expected: str) -> NoReturn:
-        """Raise an error that says what is expected here."""
+    def fail(self, expected: str, instead: re.Match[str] | None = None) -> NoReturn:
+        """Raise an error that says what is expected here, or instead of what was read last."""
+        self.at = self.at if instead is None else instead.start()
         self.take(_SPACE)
         rest = self.text[self.at :]
         got = repr(shorten(rest)) if rest else "the end"
@@ -176,27 +179,19 @@ class RuleText:
         """Read a comparison."""
         return self.expect(_SIGN, "one of <, <=, > and >=")[0]
 
+    def value(self, pattern: re.Pattern[str], read: Callable[[str], T | None], what: str) -> T:
+        """Read what a function makes of the next text; it gives None where it cannot."""
+        match = self.take(pattern)
+        found = None if match is None else read(match[0])
+        return self.fail(what, match) if found is None else found
+
     def number(self) -> float:
         """Read a finite number."""
-        start = self.at
-        match = self.take(_NUMBER)
-        number = None if match is None else read_number(match[0])
-        if number is None:
-            self.at = start
-            self.fail("a finite number")
-        return number
+        return self.value(_WORD, read_number, "a finite number")
 
     def share(self) -> float:
         """Read a share, such as 1% or 0.01."""
-        start = self.at
-        match = self.take(_NUMBER)
-        text = "" if match is None else match[0]
-        number = read_number(text.removesuffix("%"))
-        share = None if number is None else number / 100 if text.endswith("%") else number
-        if share is None or not 0 <= share < 1:
-            self.at = start
-            self.fail("a share such as 1%")
-        return share
+        return self.value(_WORD, _share, "a share such as 1%")
 
     def clauses(self) -> dict[str, Any]:
         """Read what follows the number."""
@@ -216,27 +211,30 @@ class RuleText:
 
     def length(self) -> Length:
         """Read a number of panes, or a duration."""
-        start = self.at
         match = self.take(_PANES)
         if match is None:
             return duration_text(self.duration("3 panes, or a duration such as 15m"))
-        if not int(match[1]):
-            self.at = start
-            self.fail("at least 1 pane")
-        return int(match[1])
+        return int(match[1]) or self.fail("at least 1 pane", match)
 
     def duration(self, what: str = "a duration such as 10m") -> int:
         """Read a duration."""
-        start = self.at
-        match = self.take(_DURATION)
-        try:
-            return read_duration("" if match is None else match[0], name="rule")
-        except StreamevalError:
-            self.at = start
-            self.fail(what)
+        return self.value(_DURATION, _duration, what)
 
     def end(self, what: str, *, is_open: bool = False) -> None:
         """Check that nothing is left."""
         self.take(_SPACE)
         if is_open or self.at < len(self.text):
             self.fail(what)
+
+
+def _share(text: str) -> float | None:
+    number = read_number(text.removesuffix("%"))
+    share = None if number is None else number / 100 if text.endswith("%") else number
+    return None if share is None or not 0 <= share < 1 else share
+
+
+def _duration(text: str) -> int | None:
+    try:
+        return read_duration(text, name="rule")
+    except StreamevalError:
+        return None
