@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from decimal import Decimal
 from functools import partial
+from itertools import count
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
@@ -136,22 +137,20 @@ class Reader:
 
         They are the first rows that the filter keeps, unless these come very late.
         """
-        while not self.rows and len(self.held) < _MAX_HELD:
-            chunk = self.source.read(limit)
-            if chunk is None:
-                break
-            self.held.append(chunk)
+        for chunk in () if self.rows else self._ahead(limit, range(len(self.held), _MAX_HELD)):
             rows = list(map(Fields, chunk.block.rows()))
             self.rows = [row for row in rows if where is None or where.keeps(row)][:_FIRST_ROWS]
             self._others = self._others or rows[:_FIRST_ROWS]
             if not rows:
                 bad.add(bad_rows(chunk.block, chunk.block.parse(()).faults))
+            if self.rows:
+                break
         self.rows = self.rows or self._others
         if not self.rows and len(self.held) == _MAX_HELD:
             raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
         return bool(self.rows)
 
-    def hold(self, limit: int, max_rows: int, count: Callable[[Block], int]) -> None:
+    def hold(self, limit: int, max_rows: int, n_rows_of: Callable[[Block], int]) -> None:
         """Hold the next chunks while another source has no rows, and count their rows.
 
         Parameters
@@ -160,20 +159,18 @@ class Reader:
             The bytes of a chunk; 64 times as many are held.
         max_rows : int
             The number of rows at which to stop.
-        count : callable
+        n_rows_of : callable
             Counts the rows of a block.
         """
-        while not self.is_full:
-            if self._n_seen == len(self.held):
-                chunk = self.source.read(limit) if self.rows else None  # else `look` has tried
-                if chunk is None:
-                    return
-                self.held.append(chunk)
-            block = self.held[self._n_seen].block
-            self.n_held += count(block)
-            self._n_bytes += block.taken
+        first, n_held = self._n_seen, len(self.held)
+        numbers = count(first) if self.rows else range(first, n_held)  # else `look` has read
+        for chunk in () if self.is_full else self._ahead(limit, numbers):
+            self.n_held += n_rows_of(chunk.block)
+            self._n_bytes += chunk.block.taken
             self._n_seen += 1
             self.is_full = self._n_bytes >= _MAX_HELD * limit or self.n_held >= max_rows
+            if self.is_full:
+                break
 
     def next(self, limit: int) -> Chunk | None:
         """Return the next chunk; None if there is none, or if it must wait for the clock."""
@@ -191,20 +188,24 @@ class Reader:
         callable
             Parses it.
         """
-        for at in range(_MAX_HELD):
-            if at == len(self.held):
-                chunk = self.source.read(limit)
-                if chunk is None:
-                    return
-                self.held.append(chunk)
-            found = self.held[at]
-            parse = partial(found.block.parse, self.plan.columns, self.plan.where)
-            yield found.partition == partition, parse
+        for chunk in self._ahead(limit, range(_MAX_HELD)):
+            parse = partial(chunk.block.parse, self.plan.columns, self.plan.where)
+            yield chunk.partition == partition, parse
 
     def put_back(self, chunk: Chunk, until: int) -> None:
         """Return the next chunk again, once the clock has reached a time."""
         self.held.insert(0, chunk)
         self.waits_for = until
+
+    def _ahead(self, limit: int, numbers: Iterable[int]) -> Iterator[Chunk]:
+        """Yield the next chunks of some numbers, and hold them."""
+        for at in numbers:
+            if at == len(self.held):
+                chunk = self.source.read(limit)
+                if chunk is None:
+                    return
+                self.held.append(chunk)
+            yield self.held[at]
 
 
 class Intake:
@@ -332,17 +333,13 @@ class Intake:
     def interrupt(self) -> None:
         """Make sources stop waiting for servers."""
         for reader in self.readers.values():
-            getattr(reader.source, "interrupt", _ignore)()
+            getattr(reader.source, "interrupt", lambda: None)()
 
     def close(self) -> None:
         """Close the sources, all of them even if one raises."""
         with ExitStack() as closing:
             for reader in self.readers.values():
                 closing.callback(reader.source.close)
-
-
-def _ignore() -> None:
-    pass
 
 
 def _is_caught_up(source: Source) -> bool:
