@@ -731,21 +731,10 @@ class Checkpoint:
     @property
     def number(self) -> int:
         """That of the last commit; 0 before the first."""
+        query = "SELECT value FROM meta WHERE name = 'number'"
         with _told(self.name):
-            return int(self._meta.get("number", 0))
-
-    def readdress(self, names: Mapping[str, Iterable[str]], state: Any) -> None:
-        """Replace undelivered events by copies, each under its own name, in the same position.
-
-        The receivers of these names are the part "delivery" of the state.
-        """
-        query = "INSERT OR IGNORE INTO outbox SELECT ?, number, event FROM outbox WHERE id = ?"
-        with self._transaction():
-            for name, copies in names.items():
-                for copy in copies:
-                    self._execute(query, (copy, name))
-            self._remove("outbox", names)
-            self._note({"delivery": state})
+            found = self._execute(query).fetchone()
+            return 0 if found is None else int(found[0])
 
     def close(self) -> None:
         """Close the file, so that another monitor can use it."""

@@ -18,7 +18,7 @@ import attrs
 
 from streameval.configs.options import finite_number
 from streameval.errors import StreamevalError
-from streameval.monitoring.receivers import JsonEvent, Receiver, receiver_of, send
+from streameval.monitoring.receivers import JsonEvent, Receiver, send
 from streameval.monitoring.status import summed
 from streameval.render.text import plural
 
@@ -67,14 +67,13 @@ class Delivery:
 
     def _turn_to(self, routes: Iterable[AlertRoute]) -> None:
         """Take other receivers; one that stays goes on with its deliveries."""
-        self.routes = tuple(routes)
-        self._routes = _by_key(route for route in self.routes if route.heartbeat is None)
-        for key in self._outboxes.keys() - self._routes.keys():
-            self._outboxes.pop(key).close()
+        self._routes = tuple(routes)
         before, self._outboxes = self._outboxes, {}
-        for key, route in self._routes.items():
-            outbox = self._outboxes[key] = before.get(key) or Outbox(route.receiver)
-            outbox.receiver = route.receiver  # a function may be another one of the same name
+        for key, route in _by_key(self._routes).items():
+            outbox = self._outboxes[key] = before.pop(key) if key in before else Outbox(route)
+            outbox.route = route  # a function may be another one of the same name
+        for outbox in before.values():
+            outbox.close()
 
     def begin(self, is_alive: Callable[[], bool]) -> None:
         """Send heartbeats from now on, while there is life."""
@@ -82,7 +81,7 @@ class Delivery:
             heartbeat.close()
         self._beating = [
             Heartbeat(route.receiver, route.heartbeat, is_alive)
-            for route in self.routes
+            for route in self._routes
             if route.heartbeat is not None
         ]
 
@@ -104,7 +103,7 @@ class Delivery:
         The receivers are committed with it, so that the next start knows which of its own are new.
         Where it cannot be committed, it is delivered all the same, as far as it can be told now.
         """
-        told = [(_name(event["id"], key), {**event}) for key in self._routes]
+        told = [(_name(event["id"], key), {**event}) for key in self._outboxes]
         with suppress(StreamevalError):
             if self._checkpoint is not None:
                 state = {"own": event, "delivery": self.to_json()}
@@ -114,11 +113,9 @@ class Delivery:
 
     def numbers(self) -> tuple[dict[str, int], dict[str, int]]:
         """Return the undelivered events, and the refused attempts, by the name of the receiver."""
-        boxes = [
-            (route.receiver.name, self._outboxes[key].n_undelivered, self._outboxes[key].n_refused)
-            for key, route in self._routes.items()
-        ]
-        return summed((name, n) for name, n, _ in boxes), summed((name, n) for name, _, n in boxes)
+        boxes = [(one.route.receiver.name, one) for one in self._outboxes.values()]
+        undelivered = summed((name, one.n_undelivered) for name, one in boxes)
+        return undelivered, summed((name, one.n_refused) for name, one in boxes)
 
     @property
     def has_receivers(self) -> bool:
@@ -143,19 +140,20 @@ class Delivery:
         self._untold, self._known = [*state.get("untold", [])], [*state.get("receivers", [])]
         self.n_dropped = state.get("dropped", 0)
         new = [key for key in self._outboxes if key not in self._known]
-        moved, dropped = {}, []
+        gone, moved, dropped = [], [], []
         for name, event in checkpoint.outbox:
             _, _, key = name.partition(_TO)
-            others = [heir for heir in new if self._routes[heir].takes(event)]
+            others = [heir for heir in new if self._outboxes[heir].route.takes(event)]
             heirs = [key] if key in self._outboxes else others if key else [*self._outboxes]
-            for heir in heirs:
-                self._outboxes[heir].put(_name(event["id"], heir), event)
+            told = [(_name(event["id"], heir), event) for heir in heirs]
+            self.note_committed(told)
             if self._outboxes and key not in heirs:
-                moved[name] = [_name(event["id"], heir) for heir in heirs]
+                gone.append(name)
+                moved += told
                 dropped += [] if heirs else [f"{event['rule']!r} is {event['state']}"]
-        if moved:
+        if gone:
             self.n_dropped += len(dropped)
-            checkpoint.readdress(moved, self.to_json())
+            checkpoint.note({"delivery": self.to_json()}, events=moved, delivered=gone)
         if dropped:
             shown = ", ".join(dropped[:_SHOWN]) + (", ..." if len(dropped) > _SHOWN else "")
             self._notes.append(
@@ -187,8 +185,8 @@ class Delivery:
         return [
             (_name(event["id"], key), event)
             for event in told
-            for key, route in self._routes.items()
-            if route.takes(event)
+            for key, outbox in self._outboxes.items()
+            if outbox.route.takes(event)
         ]
 
     def note_committed(self, events: Iterable[tuple[str, Any]]) -> None:
@@ -228,13 +226,15 @@ def _name(number: str, key: str) -> str:
 
 
 def _by_key(routes: Iterable[AlertRoute]) -> dict[str, AlertRoute]:
-    """Name receivers so that a restart knows them: by a digest, which shows no credentials.
+    """Name receivers of events so that a restart knows them: by a digest, without credentials.
 
     Receivers that are alike, such as functions of one name, have a number too.
     """
     numbers = Counter[tuple[str, str]]()
     keys = {}
     for route in routes:
+        if route.heartbeat is not None:
+            continue
         category, text = route.identity
         numbers[route.identity] += 1
         identity = f"{category} {text} {numbers[route.identity]}".encode()
@@ -310,15 +310,14 @@ class Outbox:
 
     Parameters
     ----------
-    on_alert : str, callable or receiver
-        A URL of http or https; a command line, which is split as a shell does and started without
-        one; or a function, which is called with a dict in this thread.
+    route : AlertRoute
+        Has the receiver; a function is called with a dict in this thread.
     timeout : float
         The time limit of a command or a webhook, in seconds.
     """
 
-    def __init__(self, on_alert: Any, *, timeout: float = 10.0) -> None:
-        self.receiver = receiver_of(on_alert)
+    def __init__(self, route: AlertRoute, *, timeout: float = 10.0) -> None:
+        self.route = route
         self._timeout = finite_number(timeout, name="timeout")
         self._held: dict[str, _Held] = {}
         self._lines: dict[str, deque[str]] = {}  # the names of the held events of each alert
@@ -390,14 +389,14 @@ class Outbox:
     def _work(self) -> None:
         while (name := self._due()) is not None:
             held = self._held[name]
-            said, refusal = send(self.receiver, held.event, self._timeout)
+            said, refusal = send(self.route.receiver, held.event, self._timeout)
             self._note(name, held, refusal)
             with suppress(Exception):  # events go on, even if nothing is shown
                 self._tell(held, said, refusal)
 
     def _tell(self, held: _Held, said: str, refusal: str | None) -> None:
         """Log what a receiver has said, and whether it took an event."""
-        receiver, number, tries = self.receiver.name, held.event["id"], held.tries
+        receiver, number, tries = self.route.receiver.name, held.event["id"], held.tries
         for line in said.splitlines():
             LOG.info("%s: %s", receiver, line)
         if refusal is not None:

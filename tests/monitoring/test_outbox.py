@@ -24,6 +24,7 @@ from streameval.errors import InvalidInputError
 from streameval.monitoring import delivery as module
 from streameval.monitoring.delivery import Outbox
 from streameval.monitoring.receivers import MAX_OUTPUT, Command, Refused, Webhook, receiver_of
+from streameval.monitoring.routes import AlertRoute
 
 EVENT = {"id": "e1", "alert": "a1", "rule": "recall < 0.8", "value": 0.75}
 
@@ -344,7 +345,7 @@ def test_events_come_once_and_in_order_while_the_checkpoint_still_holds_them() -
         goes.wait(HANGS)
         got.append(event)
 
-    box = Outbox(receive)
+    box = Outbox(AlertRoute(to=receive))
     pending = [event(number) for number in range(5)]
     assert deliver(box, *pending[:3]) == []
     for name, one in pending * 2:  # as a reload finds them in the checkpoint
@@ -359,7 +360,7 @@ def test_events_come_once_and_in_order_while_the_checkpoint_still_holds_them() -
 
 def test_event_that_has_arrived_is_held_again_once_the_checkpoint_has_forgotten_it() -> None:
     got: list[Any] = []
-    box = Outbox(got.append)
+    box = Outbox(AlertRoute(to=got.append))
     for _ in range(2):
         deliver(box, event(1))
         until(lambda: not box.n_undelivered)
@@ -387,7 +388,7 @@ def test_refused_event_is_tried_until_it_is_taken(said: list[str]) -> None:
         if len(tries) < 4:
             raise ValueError("not \x1b[2J yet")
 
-    box = Outbox(receive)
+    box = Outbox(AlertRoute(to=receive))
     deliver(box, event(1))
     until(lambda: not box.n_undelivered)
     assert (len(tries), box.n_refused) == (4, 3)
@@ -402,7 +403,7 @@ def test_refused_event_is_tried_until_it_is_taken(said: list[str]) -> None:
 
 
 def test_pauses_double_up_to_five_minutes() -> None:
-    box = Outbox(print)
+    box = Outbox(AlertRoute(to=print))
     held = module._Held(EVENT, 0.0)
     for number in range(1100):
         before = time.monotonic()
@@ -421,7 +422,7 @@ def test_end_of_an_alert_waits_for_its_beginning_and_others_do_not() -> None:
             raise OSError
         got.append(event["number"])
 
-    box = Outbox(receive)
+    box = Outbox(AlertRoute(to=receive))
     deliver(box, event(1, "stuck"), event(2, "stuck"), event(3))
     until(lambda: box.n_refused > 3)
     assert got == [3]
@@ -433,7 +434,7 @@ def test_end_of_an_alert_waits_for_its_beginning_and_others_do_not() -> None:
 
 def test_slow_receiver_holds_nobody_up() -> None:
     goes = threading.Event()
-    box = Outbox(lambda _: goes.wait(HANGS))
+    box = Outbox(AlertRoute(to=lambda _: goes.wait(HANGS)))
     for _ in range(100):
         assert deliver(box, *map(event, range(20))) == []
     assert box.flush(0.05) == []
@@ -464,7 +465,7 @@ def test_events_held_after_an_outage_are_not_looked_through_at_each_delivery() -
 
     Counted.n_looks = 0
     pending = [event(number, f"a{number % 200}") for number in range(n_events)]
-    box = Outbox(receive)
+    box = Outbox(AlertRoute(to=receive))
     deliver(box, *((name, Counted(one)) for name, one in pending))
     until(lambda: box.n_refused > 200)
     works.set()
@@ -482,9 +483,9 @@ def test_closed_outbox_begins_no_more() -> None:
         got.append(event)
         goes.wait(HANGS)
 
-    box = Outbox(receive)
+    box = Outbox(AlertRoute(to=receive))
     box.close()
-    box = Outbox(receive)
+    box = Outbox(AlertRoute(to=receive))
     deliver(box, event(1), event(2))
     until(lambda: got)
     box.close(0.01)
@@ -495,7 +496,7 @@ def test_closed_outbox_begins_no_more() -> None:
 
 
 def test_output_of_a_command_is_logged(capfd: pytest.CaptureFixture[str], said: list[str]) -> None:
-    box = Outbox(shlex.join([sys.executable, "-c", "print('told')"]))
+    box = Outbox(AlertRoute(to=shlex.join([sys.executable, "-c", "print('told')"])))
     deliver(box, event(1))
     until(lambda: not box.n_undelivered)
     box.close(HANGS)
@@ -504,7 +505,7 @@ def test_output_of_a_command_is_logged(capfd: pytest.CaptureFixture[str], said: 
 
 
 def test_refusal_of_a_command_is_shown_after_its_output(said: list[str]) -> None:
-    box = Outbox("sh -c 'echo why; exit 3'")
+    box = Outbox(AlertRoute(to="sh -c 'echo why; exit 3'"))
     deliver(box, event(1))
     until(lambda: len(said) == 2)
     box.close(HANGS)
@@ -517,7 +518,7 @@ def test_log_that_fails_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError
 
     monkeypatch.setattr(module.LOG, "info", fail)
-    box = Outbox("sh -c 'echo said'")
+    box = Outbox(AlertRoute(to="sh -c 'echo said'"))
     deliver(box, event(1), event(2))
     assert len(box.flush(HANGS)) == 2
     box.close(HANGS)
@@ -525,7 +526,7 @@ def test_log_that_fails_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_time_out_must_be_a_number() -> None:
     with pytest.raises(InvalidInputError, match="`timeout`"):
-        Outbox(print, timeout=float("nan"))
+        Outbox(AlertRoute(to=print), timeout=float("nan"))
 
 
 def test_no_program_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
