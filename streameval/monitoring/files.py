@@ -127,7 +127,7 @@ class Tail(FileSource):
         self._is_stale = True
         self._is_undecided = False
         self._is_restored = False
-        self._said: set[str] = set()
+        self._said: set[Any] = set()
 
     def __repr__(self) -> str:
         return f"Tail({self.name!r})"
@@ -258,11 +258,9 @@ class Tail(FileSource):
                 f"{file.name}: {block.unended}; the file is finished, so it is read as a row"
             )
         begun = next((other for other in newer if other.mark.offset), None)
-        if begun is not None and "late" not in file.said:
-            file.said.add("late")
-            self._warn(
-                f"{file.name}: is read late, since {begun.name} is newer and was begun before"
-            )
+        if begun is not None:
+            text = f"{file.name}: is read late, since {begun.name} is newer and was begun before"
+            self._warn_once(text, file)
 
     def _look(self) -> bool:
         """Find the current name of each file; return False if names keep changing."""
@@ -344,9 +342,10 @@ class Tail(FileSource):
         if known:
             self._encoded[log] = known
 
-    def _warn_once(self, text: str) -> None:
-        if text not in self._said:
-            self._said.add(text)
+    def _warn_once(self, text: str, about: FollowedFile | None = None) -> None:
+        """Warn, unless the same was said before, or anything about the file."""
+        if (about or text) not in self._said:
+            self._said.add(about or text)
             self._warn(text)
 
     def _warn_of_cut(self, name: str) -> None:

@@ -214,7 +214,8 @@ class Folder(FileSource):
         kept = {name: states[name] for name in self._read if name in states}
         for name, state in kept.items():
             if state != self._read[name]:
-                self._warn_of_change(name)
+                shown = self._shown(name)
+                self._warn(f"{shown}: was changed after it was read; it is not read again")
         self._read = kept
 
     def _open(self, name: str, state: State) -> _OpenFile | None:
@@ -246,16 +247,13 @@ class Folder(FileSource):
         return None
 
     def _finish(self, file: _OpenFile) -> None:
-        """Close a file that was read, and warn if it is truncated or was changed."""
-        name, content = file.name, file.content
+        """Close a file that was read; refuse one that is truncated."""
+        content = file.content
         if content is not None and content.is_cut:
             raise BadDataError(f"{content.name}: the packed data is cut short.")
         self._file = None
         file.close()
-        self._read = {**self._read, name: file.state}
-
-    def _warn_of_change(self, name: str) -> None:
-        self._warn(f"{self._shown(name)}: was changed after it was read; it is not read again")
+        self._read = {**self._read, file.name: file.state}
 
     def _shown(self, name: str) -> str:
         return shown_path(str(Path(self.name) / name))

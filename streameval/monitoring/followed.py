@@ -246,8 +246,6 @@ class FollowedFile:
         The open file, even if it has been deleted.
     fruitless : tuple, optional
         Size, modification time and finality of the file when it had no new data.
-    said : set of str
-        The warnings that were given, each only once.
     """
 
     path: str
@@ -258,7 +256,6 @@ class FollowedFile:
     entry: Entry | None = None
     reader: RowReader | None = None
     fruitless: tuple[int, int, bool] | None = None
-    said: set[str] = attrs.Factory(set)
 
     @property
     def name(self) -> str:
