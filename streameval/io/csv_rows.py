@@ -24,6 +24,7 @@ from streameval.io.lines import (
     is_text,
     is_utf8,
     n_newlines,
+    text_blocks,
     text_of,
 )
 from streameval.io.notation import (
@@ -42,7 +43,9 @@ from streameval.io.notation import (
 )
 
 if TYPE_CHECKING:
+    from streameval.io.blocks import Block
     from streameval.io.row_filters import RowFilter
+    from streameval.io.streams import ByteStream
 
 _FIRST_ROWS = 100
 _LOOKED_AT = 20  # rows that show titles, or columns between spaces
@@ -101,6 +104,11 @@ class CsvLayout:
     def ends() -> RowEnds:
         """Return where a file may be cut."""
         return RowEnds()
+
+    @classmethod
+    def blocks(cls, stream: ByteStream, dialect: Dialect, usual: str, **_: Any) -> Iterator[Block]:
+        """Cut a file into whole rows."""
+        return text_blocks(stream, cls, dialect, usual)
 
     @classmethod
     def of(

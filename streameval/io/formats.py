@@ -9,14 +9,14 @@ import json
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.notation import Dialect
 from streameval.io.packed import PACKED_SUFFIXES
-from streameval.io.streams import ByteStream, is_read_once, name_of, opened
+from streameval.io.streams import is_read_once, name_of, opened
 
 if TYPE_CHECKING:
     from streameval.io.blocks import Block
@@ -39,11 +39,9 @@ class Format:
         How names of its files end.
     begins : callable
         Tells by the first bytes whether a file is of this format.
-    blocks : callable
-        Cuts a file into blocks: one of text given as a stream, with a dialect, the usual delimiter
-        and whether it may be cut; any other given by its name.
     layout : callable, optional
         Loads the layout of files of text, which are read from front to end, also while they grow.
+        Others are Parquet.
     delimiter : str
         What separates the cells of tables of text, unless their first row shows another.
     """
@@ -51,7 +49,6 @@ class Format:
     name: str
     suffixes: tuple[str, ...]
     begins: Callable[[bytes], bool]
-    blocks: Callable[..., Iterator[Block]]
     layout: Callable[[], type[Layout]] | None = None
     delimiter: str = ""
 
@@ -86,20 +83,6 @@ def _begins_list(text: bytes, then: str) -> bool:
     return whole[end:].lstrip(" \t\r")[:1] in then
 
 
-def _json_blocks(
-    stream: ByteStream, dialect: Dialect, *_: Any, may_be_cut: bool
-) -> Iterator[Block]:
-    from streameval.io import json_lines  # noqa: PLC0415 (of the format)
-    from streameval.io.lines import text_blocks  # noqa: PLC0415 (of the format)
-
-    head, layout = stream.peek(), json_lines.JsonLayout(dialect.notation)
-    if json_lines.holds_records(head):
-        return json_lines.record_blocks(stream, layout)
-    if json_lines.holds_items(head):
-        return json_lines.item_blocks(stream, layout, may_be_cut=may_be_cut)
-    return text_blocks(stream, json_lines.JsonLayout, dialect)
-
-
 def _json_layout() -> type[Layout]:
     from streameval.io.json_lines import JsonLayout  # noqa: PLC0415 (of files that grow)
 
@@ -109,18 +92,6 @@ def _json_layout() -> type[Layout]:
 def _has_tabs(head: bytes) -> bool:
     """Tell whether the first line has any; commas may be in the cells of any table."""
     return b"\t" in head.removeprefix(BOM_UTF8).lstrip().partition(b"\n")[0]
-
-
-def _table_blocks(
-    stream: ByteStream,
-    dialect: Dialect,
-    delimiter: str,
-    *,
-    may_be_cut: bool,  # noqa: ARG001 - lines are read as far as they go
-) -> Iterator[Block]:
-    from streameval.io.lines import text_blocks  # noqa: PLC0415 (of the format)
-
-    return text_blocks(stream, _table_layout(), dialect, delimiter)
 
 
 def _table_layout() -> type[Layout]:
@@ -135,18 +106,10 @@ def _begins_parquet(head: bytes) -> bool:
     return head.startswith(PARQUET_MAGIC)
 
 
-def _parquet_blocks(source: str) -> Iterator[Block]:
-    from streameval.io.parquet import parquet_blocks  # noqa: PLC0415 (of the format)
-
-    return parquet_blocks(source)
-
-
-_JSON_LINES = Format(
-    "jsonl", (".jsonl", ".ndjson", ".json"), _begins_json, _json_blocks, _json_layout
-)
-_CSV = Format("csv", (".csv",), bool, _table_blocks, _table_layout, ",")
-_TSV = Format("tsv", (".tsv",), _has_tabs, _table_blocks, _table_layout, "\t")
-_PARQUET = Format("parquet", (".parquet", ".pq"), _begins_parquet, _parquet_blocks)
+_JSON_LINES = Format("jsonl", (".jsonl", ".ndjson", ".json"), _begins_json, _json_layout)
+_CSV = Format("csv", (".csv",), bool, _table_layout, ",")
+_TSV = Format("tsv", (".tsv",), _has_tabs, _table_layout, "\t")
+_PARQUET = Format("parquet", (".parquet", ".pq"), _begins_parquet)
 
 FORMATS = {form.name: form for form in (_JSON_LINES, _CSV, _TSV, _PARQUET)}
 
@@ -204,9 +167,12 @@ def read_blocks(
                 raise BadDataError(f"{stream.name}: {_piped(found)}")
             known = known or found
             if known.layout is not None:
-                yield from known.blocks(stream, dialect, known.delimiter, may_be_cut=may_be_cut)
+                layout = known.layout()
+                yield from layout.blocks(stream, dialect, known.delimiter, may_be_cut=may_be_cut)
     if known.layout is None:
-        yield from known.blocks(source)
+        from streameval.io.parquet import parquet_blocks  # noqa: PLC0415 (of the format)
+
+        yield from parquet_blocks(source)
 
 
 def _piped(form: Format) -> str:

@@ -28,6 +28,7 @@ from streameval.io.lines import (
     Piece,
     is_text,
     pieces,
+    text_blocks,
     text_of,
 )
 from streameval.io.notation import Dialect, Notation
@@ -36,6 +37,7 @@ from streameval.io.recognition import check_is_text
 from streameval.io.streams import STANDARD_INPUT, ByteStream, CutShortError, name_of
 
 if TYPE_CHECKING:
+    from streameval.io.blocks import Block
     from streameval.io.row_filters import RowFilter
 
 
@@ -65,6 +67,18 @@ class JsonLayout:
     def ends() -> LineEnds:
         """Return where a file may be cut."""
         return LineEnds()
+
+    @classmethod
+    def blocks(
+        cls, stream: ByteStream, dialect: Dialect, *_: Any, may_be_cut: bool = False
+    ) -> Iterator[Block]:
+        """Cut a file of lines, of items or of log records, as its first bytes show."""
+        head, layout = stream.peek(), cls(dialect.notation)
+        if holds_records(head):
+            return record_blocks(stream, layout)
+        if holds_items(head):
+            return item_blocks(stream, layout, may_be_cut=may_be_cut)
+        return text_blocks(stream, cls, dialect)
 
     @classmethod
     def of(cls, piece: Piece, dialect: Dialect, *_: Any, **__: Any) -> tuple[Self | None, Piece]:

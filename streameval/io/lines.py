@@ -106,6 +106,13 @@ class Layout(Protocol):
         ...
 
     @classmethod
+    def blocks(
+        cls, stream: ByteStream, dialect: Dialect, usual: str, /, *, may_be_cut: bool = False
+    ) -> Iterator[Block]:
+        """Cut a file; items of JSON without an end may be read as far as they go."""
+        ...
+
+    @classmethod
     def of(
         cls, piece: Piece, dialect: Dialect, usual: str, /, *, looks_on: bool = False
     ) -> tuple[Layout | None, Piece]:

@@ -7,14 +7,14 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import pairwise
-from typing import BinaryIO
+from typing import BinaryIO, TypeVar
 
 import attrs
 import numpy as np
 
 from streameval.configs.options import positive_integer
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.exact.array_types import Indices, Ints
+from streameval.exact.array_types import Indices
 from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.streams import name_of, opened
 from streameval.io.trec_rows import (
@@ -199,7 +199,7 @@ def read_run(path: Path) -> Run:
     {'d7': 3.5, 'd2': 1.25}
     """
     source = _source(path)
-    return _run(_read(source, RUN), name_of(source))
+    return _checked(Run, _read(source, RUN), name_of(source))
 
 
 def read_qrels(path: Path) -> Qrels:
@@ -241,10 +241,7 @@ def read_qrels(path: Path) -> Qrels:
     {'q1': {'d2': 1.0, 'd5': 2.0}, 'q2': {'d7': 0.0}}
     """
     source = _source(path)
-    table = _read(source, QRELS)
-    qrels = Qrels(table.query, table.doc, table.value)
-    _check_documents(qrels, table.line, name_of(source))
-    return qrels
+    return _checked(Qrels, _read(source, QRELS), name_of(source))
 
 
 def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
@@ -309,7 +306,7 @@ def sized_runs(
     taken = 0
     with opened(source, copy=copy) as stream:
         for table in whole_queries(tables(stream, RUN), rows, stream.name):
-            yield _run(table, stream.name), stream.taken - taken
+            yield _checked(Run, table, stream.name), stream.taken - taken
             taken = stream.taken
 
 
@@ -329,7 +326,7 @@ def gathered_runs(
 ) -> Iterator[tuple[Run, int]]:
     """Yield pieces as `sized_runs` does, after reading a run with scattered queries completely."""
     with opened(source, copy=copy) as stream:
-        run = _run(TrecTable.joined(tables(stream, RUN)), stream.name)
+        run = _checked(Run, TrecTable.joined(tables(stream, RUN)), stream.name)
         taken = stream.taken
     bounds = run._index.bounds
     steps = np.searchsorted(bounds, np.arange(rows, len(run.doc), rows)).tolist()
@@ -362,14 +359,12 @@ def _read(source: str, form: TrecForm) -> TrecTable:
         return TrecTable.joined([none, *tables(stream, form)])
 
 
-def _run(table: TrecTable, name: str) -> Run:
-    run = Run(table.query, table.doc, table.value)
-    _check_documents(run, table.line, name)
-    return run
+HeldT = TypeVar("HeldT", Run, Qrels)
 
 
-def _check_documents(held: _ByQuery, line: Ints, name: str) -> None:
+def _checked(kind: type[HeldT], table: TrecTable, name: str) -> HeldT:
     """Refuse a document that a query lists twice, as trec_eval does, and name the second line."""
+    held, line = kind(table.query, table.doc, table.value), table.line
     order, bounds = held._index.order, held._index.bounds.tolist()
     docs = held.doc[order].tolist()
     repeats = [
@@ -382,6 +377,7 @@ def _check_documents(held: _ByQuery, line: Ints, name: str) -> None:
         pair = f"document {shown(held.doc[again])} of query {shown(held.query[again])}"
         reason = f"{pair} is already on line {line[before]}"
         raise BadDataError(str(BadRow(name, "line", int(line[again]), reason)))
+    return held
 
 
 def _first_repeat(docs: list[str], rows: list[int]) -> tuple[int, int]:

@@ -187,9 +187,8 @@ def tables(stream: ByteStream, form: TrecForm) -> Iterator[TrecTable]:
         text = text_of(piece.data)
         width = width or _width_of_first_row(text)
         if width:
-            columns, line = _parsed(text, piece.first_line, form, width, stream.name)
-            query = list(map(known.setdefault, columns.query, columns.query))
-            yield TrecTable.of(query, columns.doc, columns.value, line)
+            (query, doc, value), line = _parsed(text, piece.first_line, form, width, stream.name)
+            yield TrecTable.of(list(map(known.setdefault, query, query)), doc, value, line)
 
 
 def first_rows(stream: ByteStream) -> list[list[str]]:
@@ -245,13 +244,8 @@ def whole_queries(parts: Iterable[TrecTable], min_rows: int, source: str) -> Ite
         yield TrecTable.joined(pending)
 
 
-@attrs.frozen(eq=False)
-class _Columns:
-    """The fields that are read."""
-
-    query: list[str]
-    doc: list[str]
-    value: FloatArray
+_Columns = tuple[list[str], list[str], FloatArray]
+"""The queries, documents and numbers of rows."""
 
 
 def _parsed(
@@ -288,7 +282,7 @@ def _columns(text: str, form: TrecForm, width: int) -> _Columns | None:
     values = form.numbers(cells)
     if values is None or (_COMMENT in text and any(map(_is_comment, query))):
         return None
-    return _Columns(query, doc, values)
+    return query, doc, values
 
 
 def _fields(text: str) -> list[str]:

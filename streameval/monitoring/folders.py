@@ -10,7 +10,7 @@ import attrs
 
 from streameval.configs.names import spelled_out
 from streameval.errors import BadDataError
-from streameval.io.formats import recognized
+from streameval.io.formats import read_blocks, recognized
 from streameval.io.notation import TableOptions
 from streameval.io.streams import reading
 from streameval.monitoring.contents import (
@@ -228,7 +228,7 @@ class Folder(FileSource):
         found = form or recognized(content.at(0, _HEAD_BYTES))
         if found.layout is None:
             content.close()
-            return _OpenFile(name, state, list(found.blocks(path)))
+            return _OpenFile(name, state, list(read_blocks(path, found.name)))
         return _OpenFile(name, state, RowReader(content, form, self._dialect))
 
     def _resume(
