@@ -11,6 +11,7 @@ import json
 import re
 from argparse import ArgumentTypeError
 from collections.abc import Sequence
+from contextlib import suppress
 from decimal import Decimal
 from itertools import product
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,7 +21,7 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.configs.names import read_number
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.inputs.durations import duration_text, read_duration, read_offset
+from streameval.inputs.durations import duration_text, read_offset
 from streameval.io.notation import integer_or_text
 from streameval.results.names import MetricName, parse_metric
 
@@ -131,14 +132,7 @@ def width(text: str) -> str | int:
     >>> width("90m"), width("500")
     ('90m', 500)
     """
-    if text.isascii() and text.isdigit():
-        return positive(text)
-    try:
-        return duration_text(read_duration(text, name="width"))
-    except InvalidInputError:
-        raise ArgumentTypeError(
-            f"must be a duration such as 30s, 5m, 1h or 7d, or a number of steps, got {text!r}"
-        ) from None
+    return _length(text, minimum=1)
 
 
 def span(text: str) -> str | int:
@@ -147,14 +141,20 @@ def span(text: str) -> str | int:
     >>> span("90m"), span("0s"), span("500")
     ('90m', '0s', 500)
     """
-    return count(text) if text.isascii() and text.isdigit() else _no_span(text) or width(text)
+    return _length(text, minimum=0)
 
 
-def _no_span(text: str) -> str | None:
-    try:
-        return None if read_offset(text, name="span") else "0s"
-    except InvalidInputError:
-        return None
+def _length(text: str, *, minimum: int) -> str | int:
+    """Read microseconds, or steps, of at least a minimum."""
+    if text.isascii() and text.isdigit():
+        return _integer_from(minimum, text)
+    with suppress(InvalidInputError):
+        size = read_offset(text, name="")
+        if size >= minimum:
+            return duration_text(size)
+    raise ArgumentTypeError(
+        f"must be a duration such as 30s, 5m, 1h or 7d, or a number of steps, got {text!r}"
+    )
 
 
 def rollup(text: str) -> tuple[str | int, str | int | None]:

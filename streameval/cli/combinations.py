@@ -84,7 +84,8 @@ def task_asked_for(options: Options) -> str:
     Raises
     ------
     UsageError
-        If an option was given that the task would ignore.
+        If an option was given that the task would ignore, that needs another one, or that cannot
+        be used with it.
     """
     in_groups = options.task == "binary" and options.group is not None
     of_models = options.versus is not None and options.task in _OF_MODELS
@@ -103,6 +104,7 @@ def task_asked_for(options: Options) -> str:
                     f"{option_text(name)} cannot be used with --task {task}; "
                     f"it is for {others}.{_ADVICE.get((name, task), '')}"
                 )
+    _check_together(options)
     return asked
 
 
@@ -117,8 +119,7 @@ def _check_tasks(tasks: Sequence[str], options: Options) -> None:
     refuse(options, ["versus", "group", "measures"], "needs a single --task")
 
 
-def check_together(options: Options) -> None:
-    """Raise UsageError if an option needs another one, or cannot be used with it."""
+def _check_together(options: Options) -> None:
     for needed, names in _NEEDED.items():
         if not is_given(options, needed):
             refuse(options, names, f"needs {option_text(needed)}")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from streameval.cli.combinations import check_together, task_asked_for
+from streameval.cli.combinations import task_asked_for
 from streameval.cli.eval_checks import (
     advice_on_files,
     check_metrics,
@@ -48,7 +48,6 @@ def evaluate(options: Options) -> CommandOutput:
     if options.qrels is None:
         options = attrs.evolve(options, files=listed_files(options.files))
     task = task_asked_for(options)
-    check_together(options)
     options = skipping_gaps(with_labels(named_by_task(options)))
     check_output(options)
     n_jobs = n_cpus() if options.jobs == "auto" else options.jobs

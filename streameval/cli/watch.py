@@ -22,7 +22,7 @@ import attrs
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
-from streameval.cli.combinations import check_together, task_asked_for
+from streameval.cli.combinations import task_asked_for
 from streameval.cli.errors import BAD_DATA, GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.options import (
     Options,
@@ -373,7 +373,6 @@ def _sources(options: Options, watching: Watching) -> dict[str, Source]:
     task = task_asked_for(options)
     if "regression" in options.task:
         refuse(options, ["nan"], "cannot be used with watch and --task regression; use --where")
-    check_together(options)
     if options.labels is None:
         refuse(watching, ["max_pending", "label_idle_after"], "needs --labels")
     _check_widths(options, watching.windows)
