@@ -64,6 +64,7 @@ def test_rows_of_slices_are_those_counted_one_by_one(seed: int) -> None:
             if span.start <= time < span.end:
                 expected[country][0] += 0 if truth is None else weight
                 expected[country][1] += weight
+        assert found.of(...) == Weights(*map(sum, zip(*expected.values(), strict=True)))
         shown = {value: found.of(value) for value in expected}
         known = {value: one for value, one in shown.items() if one is not None}
         assert known == {value: Weights(*expected[value]) for value in known}
@@ -190,6 +191,9 @@ def test_rows_that_were_not_counted_by_slice_leave_only_their_pane_unknown() -> 
     found = SliceRows.of_pane(view.within(13, 33))
     assert found is not None
     size = len(after["country"])
+    unknown = SliceRows(view.within(3, 33))
+    assert unknown.of("DE") is unknown.without([]) is None
+    assert unknown.of(...) == Weights(held.window(30, 33).n["a"], held.n_rows(3, 33))
     assert found.without([]) == Weights(size - after["y_true"].count(None), size)
     again = held.copy().update(before)
     assert [found is not None for found in of_panes(again)] == known
