@@ -28,7 +28,7 @@ from streameval.render.time_pictures import over_time
 from streameval.results.calibration import Calibration
 from streameval.results.catalog import Catalog
 from streameval.results.class_curves import ClassCurves
-from streameval.results.collection import CollectionResult, read_or_nan
+from streameval.results.collection import CollectionResult, read_defined
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
@@ -376,7 +376,7 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
         columns = [
             (
                 described[0].rows[name].heading,
-                [read_or_nan(one, name, level) for one in shown_results],
+                [read_defined(one, name, level) for one in shown_results],
             )
             for name in shown
         ]
@@ -441,10 +441,12 @@ def _reading_of(
     member, _, name = metric.name.rpartition(SEPARATOR)
     if member and member not in described.member.split(", "):
         return UnknownMetricError(f"no metric '{metric}': no state has a member {member!r}.")
+    own = MetricName(name, metric.of)
     try:
-        return described.result.read(MetricName(name, metric.of), level=level)
+        described.result.check(own)
     except UnknownMetricError as error:
         return error
+    return read_defined(described.result, own, level)
 
 
 def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:
@@ -479,7 +481,7 @@ def _pictures_over_time(windowed: Windowed, level: float) -> tuple[Html, tuple[s
     windows: WindowedResult = windowed.over_time()
     whole, drawn = windows.whole.result, []
     said: tuple[str, ...] = ()
-    readings = {name: whole.read(name, level=level) for name in windows.headline()}
+    readings = {name: read_defined(whole, name, level) for name in windows.headline()}
     for name in dict.fromkeys((first_of(readings), *readings)):
         lines, heading = windows.every_line(parse_metric(name), level), whole.heading(name)
         drawn.append(over_time(lines, heading, level))

@@ -19,7 +19,7 @@ from streameval.metrics.table import Reading, Table
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet
-from streameval.results.collection import CollectionResult, found, read_or_nan
+from streameval.results.collection import CollectionResult, found, read_defined
 from streameval.results.names import GAPS, Contrast, Gap, MetricName, parse_metric
 from streameval.results.reading import Asked, MemberAxis
 from streameval.results.result import Report, Result
@@ -280,7 +280,7 @@ class SlicedResult(CollectionResult):
             raise InvalidInputError("needs a slice with a table of metrics", argument="plot")
         metric = others.headline()[0] if request.kind is None else request.kind
         shown = {
-            value_text(value): read_or_nan(one, metric, request.level)
+            value_text(value): read_defined(one, metric, request.level)
             for value, one in self._shown.items()
         }
         heading = others.heading(metric)

@@ -25,6 +25,7 @@ from streameval.results.collection import (
     DECIMALS,
     CollectionResult,
     line_sheet,
+    read_defined,
     read_or_nan,
 )
 from streameval.results.names import MetricName, parse_metric
@@ -250,11 +251,14 @@ class WindowedResult(CollectionResult):
         )
 
     def line(self, metric: str | MetricName, level: float, value: Any = ...) -> TimeLine:
-        """Trace a metric over time, of all rows or of a slice; nan where it is undefined."""
+        """Trace a metric over time, of all rows or of a slice; nan where no row defines it."""
+
+        def read(pane: PaneResult) -> Reading:
+            result = _of(pane, value) if pane.n_labelled else None
+            return Reading(np.nan) if result is None else read_defined(result, metric, level)
+
         panes = [
-            PanePoint(
-                one.start, one.end, one.n_rows, one.n_labelled, one.read(metric, level, value)
-            )
+            PanePoint(one.start, one.end, one.n_rows, one.n_labelled, read(one))
             for one in self.panes
         ]
         return TimeLine("(all)" if value is ... else value_text(value), panes)

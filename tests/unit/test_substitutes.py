@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import streameval as se
+from streameval.render.plots import PlotRequest
 from streameval.results.collection import read_defined
 
 TWO = se.ConfusionAccumulator([0, 1])
@@ -63,3 +64,15 @@ def test_slices_where_a_value_is_a_convention_are_undefined() -> None:
     assert slices.worst("recall", 2) == [("a", 0.5)]
     assert slices.gap("recall") == 0.0
     assert slices["b"].recall == 0.0
+
+
+def test_a_value_that_is_a_convention_is_in_no_picture_over_time_or_of_slices() -> None:
+    rows = {"y_true": [1, 1, 0], "y_pred": [1, 0, 1], "time": [0, 1, 2]}
+    panes = se.Windowed(TWO, pane=1).update(rows).over_time()
+    values = [point.reading.value for point in panes.line("recall", 0.0).panes]
+    assert values[:2] == [1.0, 0.0]
+    assert math.isnan(values[2])
+    assert panes.panes[2].read("recall").value == 0.0
+    slices = se.Sliced(TWO, "time").update(rows).compute()
+    request = PlotRequest(None, "recall", level=0.0)
+    assert math.isnan(slices._dots(request).readings["2"].value)
