@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.pane_results import results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of
@@ -23,7 +23,7 @@ from streameval.render.blocks import MAX_DRAWN, Confusions, PageContent, Row
 from streameval.render.markup import Html, element, joined, label, short, terms, whole_page
 from streameval.render.page import MAX_LINES, heading, legend, overview, section
 from streameval.render.tables import sheet_tables, text_table
-from streameval.render.text import chance_title, count, size
+from streameval.render.text import chance_title, plural, size
 from streameval.render.time_pictures import over_time
 from streameval.results.calibration import Calibration
 from streameval.results.catalog import Catalog
@@ -33,7 +33,15 @@ from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
 from streameval.results.names import MetricName, parse_metric, parse_metrics
-from streameval.results.opening import SLICE, first_of, headline, opening, since_before, worst_span
+from streameval.results.opening import (
+    SLICE,
+    amount_of,
+    first_of,
+    headline,
+    opening,
+    since_before,
+    worst_span,
+)
 from streameval.results.paired import PairedResult
 from streameval.results.pairs import SamplePair
 from streameval.results.preferences import Preferences
@@ -98,7 +106,6 @@ class _State:
     name: str
     accumulator: Accumulator[Any, Any]
     n_bytes: int
-    whole: Accumulator[Any, Any]
     result: Result
     slices: Mapping[str, Result]
     by: str
@@ -119,13 +126,10 @@ class _State:
                 raise InvalidInputError(
                     f"must hold accumulators, got {found} for {short(name)!r}", argument="states"
                 )
-        if isinstance(held, Mapping):
-            slices, by = _by_column({title: one.compute() for title, one in [*held.items()][1:]})
-        else:
-            slices, by = _slices(held)
+        result, sliced = results_of(every[0])
+        slices, by = _by_column(held) if isinstance(held, Mapping) else _by_value(sliced)
         n_bytes = sum(len(one.to_bytes()) for one in every)
-        whole = _whole(every[0])
-        made = cls(name, every[0], n_bytes, whole, whole.compute(), slices, by if slices else "")
+        made = cls(name, every[0], n_bytes, result, slices, by if slices else "")
         for result in (made.result, *slices.values()):
             _check_results(name, result)
         return made
@@ -136,25 +140,17 @@ class _State:
         return all(getattr(one, "exact", True) for _, one in _leaves(self.result))
 
 
-def _whole(accumulator: Any) -> Any:
-    """Return the accumulator of all rows, whatever their pane and slice."""
-    while isinstance(accumulator, (Sliced, Windowed)):
-        accumulator = accumulator.total()
-    return accumulator
-
-
-def _slices(accumulator: Any) -> tuple[dict[str, Result], str]:
-    """Compute the results of slices by name, and say what they are by."""
-    held = accumulator.total() if isinstance(accumulator, Windowed) else accumulator
-    if not isinstance(held, Sliced):
+def _by_value(sliced: SlicedResult | None) -> tuple[dict[str, Result], str]:
+    """Name the results of slices, and say what they are by."""
+    if sliced is None:
         return {}, ""
-    sliced = held.compute()
     slices = {value_text(value): result for value, result in sliced.items()}
     return slices | ({OTHER: sliced.rest} if sliced.rest else {}), ", ".join(sliced.columns)
 
 
-def _by_column(slices: dict[str, Result]) -> tuple[dict[str, Result], str]:
+def _by_column(held: Mapping[str, Any]) -> tuple[dict[str, Result], str]:
     """Name slices such as ``country=DE`` by their values if all are of one column."""
+    slices = {name: one.compute() for name, one in [*held.items()][1:]}
     columns = {name.partition("=")[0] for name in slices if "=" in name} | {
         name.removesuffix(".missing") for name in slices if name.endswith(".missing")
     }
@@ -499,7 +495,7 @@ def _newest(windowed: Windowed) -> tuple[Result, Result, str] | None:
         if starts[0] <= middle - np.timedelta64(days, "D"):
             with suppress(InvalidInputError):  # panes that do not end there
                 spans = (windowed.window(f"{days}d", end) for end in (middle, ends[-1]))
-                before, after = (_whole(one).compute() for one in spans)
+                before, after = (results_of(one)[0] for one in spans)
                 return before, after, "day" if days == 1 else f"{days} days"
     return None
 
@@ -552,14 +548,10 @@ def _states(held: Sequence[_State]) -> Html:
 
 
 def _count_text(state: _State) -> str:
-    number: Any = state.whole.n
+    number: Any = state.accumulator.n
     if isinstance(number, dict):
-        members = len(number)
-        return "1 member" if members == 1 else f"{count(members)} members"
-    one, many = (
-        ("query", "queries") if state.result.SIZE == "n_queries" else ("example", "examples")
-    )
-    return f"{count(number)} {one if number == 1 else many}"
+        return plural(len(number), "member")
+    return amount_of(state.result, number)
 
 
 def _shown(section: _StatesSection, n_states: int) -> Html:

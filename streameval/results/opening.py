@@ -168,6 +168,11 @@ def _amount(value: float, heading: str) -> str:
     return f"{count(value)} {noun}"
 
 
+def amount_of(result: Result, value: float) -> str:
+    """Write a count of what a result counts: queries, or examples."""
+    return _amount(value, "queries" if result.SIZE == _QUERIES else "examples")
+
+
 def _value(reading: Reading, level: float) -> str:
     """Write a value with its interval."""
     if math.isnan(reading.value):
@@ -230,7 +235,7 @@ def _worst_slice(
         return []
     ((worst, _),) = search.worst(1)
     reading = search.reading(worst, level)
-    on = _amount(search.size(worst), "queries" if whole.SIZE == _QUERIES else "examples")
+    on = amount_of(whole, search.size(worst))
     (value,) = within(reading.sampling, reading.value)
     said = f"{_WORD[row.better]} {by}: {short(worst, 40)} with {value} on {on}"
     return [f"{said}{_explained(reading, row.reading, level)}."]

@@ -10,13 +10,13 @@ from typing import Any
 
 import attrs
 
-from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.pane_results import results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import Worsening, decide
 from streameval.cli.options import Reporting
 from streameval.cli.outcome import Document
-from streameval.cli.states import computed, load_state, panes_of
+from streameval.cli.states import checked, load_state, panes_of
 from streameval.cli.states.explain import brief, every_option
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
@@ -67,10 +67,9 @@ class _Side:
     @classmethod
     def of(cls, path: str, accumulator: Any, level: float, *, some: bool) -> _Side:
         """Compute what a state holds."""
-        result = computed(accumulator)
-        every = {} if some else result.readings(level)
-        whole = accumulator.total() if isinstance(accumulator, Windowed) else accumulator
-        total = computed(whole.total()) if isinstance(whole, Sliced) else None
+        whole, slices = results_of(accumulator)
+        result, total = (whole, None) if slices is None else (slices, whole)
+        every = {} if some else checked(result).readings(level)
         return cls(path, accumulator, result, every, total)
 
     @property
