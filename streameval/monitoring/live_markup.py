@@ -13,7 +13,6 @@ import numpy as np
 
 from streameval.accumulators.panes import Pane
 from streameval.exact.array_types import Floats
-from streameval.metrics.bounded import Interval
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import AlertState
 from streameval.monitoring.status import BAD, Status, Vitals, time_number
@@ -25,8 +24,7 @@ from streameval.render.tables import scrolled_table
 from streameval.render.text import (
     clock_text,
     count,
-    hull,
-    interval,
+    ends_of,
     number,
     percent,
     plural,
@@ -573,14 +571,10 @@ def _value(newest: Point | None, index: int, level: float, as_of: str) -> Html:
     if math.isnan(reading.value):
         return element("p", element("span", DASH, class_="big"), class_="reading")
     parts = [element("span", number(reading.value), class_="big")]
-    if reading.is_open:
-        certified = f"within {_hull(reading.certified)}"
-        parts += [Html(" "), element("span", certified, class_="within")]
-    if reading.sampling is not None:
-        sampled = f"{percent(level)} {interval(*reading.sampling, _DECIMALS)}"
-        parts += [Html(" "), element("span", sampled, class_="within")]
-    parts.append(_of_pane(as_of))
-    return element("p", *parts, class_="reading")
+    named = zip(("within", percent(level)), ends_of(reading, _DECIMALS), strict=True)
+    for name, ends in named:
+        parts += [Html(" "), element("span", f"{name} {ends}", class_="within")] if ends else []
+    return element("p", *parts, _of_pane(as_of), class_="reading")
 
 
 def _behind(card: Card, frame: _Frame) -> Html:
@@ -621,16 +615,10 @@ def _cell(reading: Reading) -> str:
     """Write a number and its intervals."""
     if math.isnan(reading.value):
         return element("td", DASH)
-    inside = f"<small>exact within {_hull(reading.certified)}</small>" if reading.is_open else ""
-    likely = ""
-    if reading.sampling is not None:
-        likely = f"<small>{interval(*reading.sampling, _DECIMALS)}</small>"
+    certified, sampling = ends_of(reading, _DECIMALS)
+    inside = f"<small>exact within {certified}</small>" if certified else ""
+    likely = f"<small>{sampling}</small>" if sampling else ""
     return f"<td>{number(reading.value)}{inside}{likely}</td>"
-
-
-def _hull(certified: Interval) -> str:
-    low, high = certified
-    return hull(float(low), float(high), _DECIMALS)
 
 
 def _spoken(card: Card, index: int, frame: _Frame) -> str:

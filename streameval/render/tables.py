@@ -20,9 +20,8 @@ from streameval.render.text import (
     common_decimals,
     count,
     decimals_of,
+    ends_of,
     grouped,
-    hull,
-    interval,
     percent,
     share,
 )
@@ -79,7 +78,7 @@ def metric_table(
     overlap with all rows, and have none. A single state has a column for each interval.
     """
     if len(names) == 1:
-        return _single([(name, cells[0]) for name, cells in rows], level)
+        return _single([(name, cell) for name, (cell,) in rows if cell], level)
     if by:
         return rows_table(by, names, rows, level)
     first, *others = names
@@ -121,22 +120,18 @@ def _head(first: str, *others: str) -> Html:
     return element("tr", element("th", first, scope="col"), *numbers)
 
 
-def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
-    """Lay out the metrics of one state."""
-    cells = [cell for _, cell in rows]
-    is_open = any(cell is not None and cell.is_open for cell in cells)
-    is_sampled = any(cell is not None and cell.sampling for cell in cells)
-    heads = ["Metric", "Value", *["Exact within"] * is_open, *[chance_title(level)] * is_sampled]
-    shown: list[list[str]] = []
+def _single(rows: Sequence[tuple[str, Reading]], level: float) -> Html:
+    """Lay out the metrics of one state, with a column for each interval that there is."""
+    lines = [("Metric", "Value", "Exact within", chance_title(level))]
     for name, cell in rows:
         decimals = _decimals([cell])
-        certified = hull(*cell.certified, decimals) if cell and cell.is_open else ""
-        sampled = interval(*cell.sampling, decimals) if cell and cell.sampling else ""
-        value = DASH if cell is None or math.isnan(cell.value) else _value(cell, decimals)
-        shown.append([name, value, *[certified] * is_open, *[sampled] * is_sampled])
+        value = DASH if math.isnan(cell.value) else _value(cell, decimals)
+        lines.append((name, value, *ends_of(cell, decimals)))
+    columns = [column for column in zip(*lines, strict=True) if any(column[1:])]
+    heads, *shown = zip(*columns, strict=True)
     looks = [None, "number", *["number range"] * (len(heads) - 2)]
     table = text_table(heads, shown, "Metrics", looks, _several(len(heads) - 1))
-    return joined([table, *dash_note(cells)])
+    return joined([table, *dash_note(cell for _, cell in rows)])
 
 
 def _decimals(cells: Iterable[Reading | None]) -> int:
@@ -211,12 +206,9 @@ def _cell(cell: Cell, names: tuple[str, str], decimals: int, of: str | None) -> 
     if reading is None or math.isnan(reading.value):
         return element("td", DASH, class_="number", data_of=of)
     sign = "+" if isinstance(cell, Change) and reading.value > 0 else ""
-    parts = [_value(reading, decimals, sign)]
-    if reading.is_open:
-        parts.append(_within(names[0], hull(*reading.certified, decimals)))
-    if reading.sampling is not None:
-        parts.append(_within(names[1], interval(*reading.sampling, decimals)))
-    return element("td", *parts, class_="number", data_of=of)
+    ends = zip(names, ends_of(reading, decimals), strict=True)
+    below = (_within(name, text) for name, text in ends if text)
+    return element("td", _value(reading, decimals, sign), *below, class_="number", data_of=of)
 
 
 def _within(name: str, ends: str) -> Html:

@@ -19,6 +19,7 @@ from typing import Any
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Interval, Threshold
+from streameval.metrics.table import Reading
 
 WIDTH = 80
 """The maximum number of columns of a text."""
@@ -173,6 +174,12 @@ def hull(low: float, high: float, decimals: int) -> str:
     """
     ends = _outward(low, decimals, ROUND_FLOOR), _outward(high, decimals, ROUND_CEILING)
     return _joining(low).join(ends)
+
+
+def ends_of(reading: Reading, decimals: int) -> tuple[str, str]:
+    """Write the certified and the sampling interval of a number for a page; "" for none."""
+    certified = hull(*reading.certified, decimals) if reading.is_open else ""
+    return certified, interval(*reading.sampling, decimals) if reading.sampling else ""
 
 
 def _joining(low: float) -> str:
