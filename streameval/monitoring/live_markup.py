@@ -35,14 +35,13 @@ from streameval.render.time_pictures import (
     coverage_picture,
     share_picture,
     time_picture,
-    time_table,
 )
 from streameval.version import __version__
 
 _RELOAD_SECONDS = 30
 _SHARE_HEIGHT = 130
 _DECIMALS = 4
-_MAX_LINES = 10
+_MAX_LINES, _MAX_OF_ALL = 10, 60
 _NAME_WIDTH = 60
 _PICTURE = (480, 230)
 _ICONS = {"firing": "▲", "pending": "◆", "silent": "○", "resolved": "✓", "inactive": ""}
@@ -305,7 +304,7 @@ def fragment(view: View) -> Html:
     nothing = element("section", element("p", "No rows have been counted yet."))
     parts += [_whole(card, view.panes, view.level) for card in whole] or [nothing]
     if slices:
-        frame = _Frame.of(view.panes, slices[0].series, view.level)
+        frame = _Frame.of(view.panes, slices[0].series, view.level, _MAX_LINES)
         cards = element("div", *(_card(card, frame) for card in slices), class_="cards")
         title = element("h2", f"Slices ({len(slices):,})")
         parts.append(element("section", title, cards))
@@ -402,7 +401,7 @@ def _header(view: View) -> Html:
 def _whole(card: Card, viewed: ViewedPanes, level: float) -> Html:
     figures: list[Html] = []
     panes: list[PanePoint] = []
-    newest = viewed.newest(card.points)
+    newest, frame = viewed.newest(card.points), _Frame.of(viewed, card.series, level, _MAX_OF_ALL)
     for index, series in enumerate(card.series):
         panes = [
             PanePoint(
@@ -422,7 +421,6 @@ def _whole(card: Card, viewed: ViewedPanes, level: float) -> Html:
                 element("figcaption", caption, _value(newest, index, level, viewed.as_of)),
                 time_picture(panes, series.metric, series.limits, *_PICTURE, fired=series.fired),
                 _evidence(panes, series),
-                _folded(f"{card.anchor}-{index}", time_table(panes, series.metric, level)),
             )
         )
     labelled = element(
@@ -435,6 +433,7 @@ def _whole(card: Card, viewed: ViewedPanes, level: float) -> Html:
         element("div", element("h2", card.name), _badge(card.state), class_="head"),
         _alerts(card.alerts),
         element("div", *figures, labelled, class_="parts"),
+        _behind(card, frame),
         id=card.anchor,
         class_="whole",
     )
@@ -503,12 +502,14 @@ class _Frame:
     level: float
 
     @classmethod
-    def of(cls, panes: ViewedPanes, series: Sequence[MetricSeries], level: float) -> Self:
-        """Lay out the panes."""
+    def of(
+        cls, panes: ViewedPanes, series: Sequence[MetricSeries], level: float, n_lines: int
+    ) -> Self:
+        """Lay out the panes, so many of them in tables."""
         begun, ended = ([getattr(one, end) for one in panes.counted] for end in ("start", "end"))
         strip = Strip.of(begun, ended, panes.n_mature)
         size = len(begun)
-        shown = range(size - 1, max(size - _MAX_LINES, 0) - 1, -1)
+        shown = range(size - 1, max(size - n_lines, 0) - 1, -1)
         heading, texts = _starts([begun[at] for at in shown])
         starts = [
             f"{text}, open" if at >= panes.n_mature else text
@@ -583,7 +584,7 @@ def _behind(card: Card, frame: _Frame) -> Html:
     rows = [points[at].row(start) for at, start in zip(frame.shown, frame.starts, strict=True)]
     name = f"The newest panes of {card.name}"
     listed = scrolled_table(frame.columns, [Html("".join(rows))], name)
-    return _folded(f"{card.anchor}-0", listed, card.name)
+    return element("details", _opener(card.anchor, card.name), listed, id=f"{card.anchor}-0")
 
 
 @lru_cache(maxsize=1024)
@@ -591,15 +592,10 @@ def _anchor(name: str) -> str:
     return f"s{hashlib.blake2b(name.encode(errors='replace'), digest_size=6).hexdigest()}"
 
 
-def _folded(anchor: str, table: Html, name: str = "") -> Html:
-    """Put a table into an element that folds and unfolds."""
-    return element("details", _opener(anchor, name), table, id=anchor)
-
-
 @lru_cache(maxsize=1024)
 def _opener(anchor: str, name: str) -> Html:
-    of = element("span", " of ", element("bdi", name), class_="unseen") if name else ""
-    return element("summary", "Table", of, id=f"{anchor}-t")
+    of = element("span", " of ", element("bdi", name), class_="unseen")
+    return element("summary", "Table", of, id=f"{anchor}-0-t")
 
 
 @lru_cache(maxsize=1024)

@@ -272,6 +272,11 @@ class TimeLine(NamedTuple):
         return np.array(starts), np.array(ends)
 
     @property
+    def has_unlabelled(self) -> bool:
+        """Whether some rows have no label."""
+        return any(pane.labelled != pane.rows for pane in self.panes)
+
+    @property
     def numbers(self) -> Floats:
         """The rows of `numbers_of`."""
         return numbers_of([one.reading for one in self.panes])

@@ -9,20 +9,20 @@ import attrs
 import numpy as np
 
 from streameval.exact.array_types import Floats
+from streameval.metrics.table import Reading
 from streameval.render.blocks import PanePoint, TimeLine
 from streameval.render.charts import RATES, Axis, layer, nice_axis, time_axis
-from streameval.render.markup import Html, element, joined, label
+from streameval.render.markup import Html, element, label, short
 from streameval.render.svg import Frame, picture
-from streameval.render.tables import dash_note, text_table
-from streameval.render.text import chance_title, intervals, numbers, percent, time_texts
+from streameval.render.tables import rows_table
+from streameval.render.text import percent, time_texts
 
-_DASH = "\N{EN DASH}"
-_DECIMALS = 4
 _LOOK = "s0"
 _MAX_LINES = 60
 _TICK = 60  # between two dates of an axis
 _MAX_SMALL = 24
 _MAX_COLUMNS = 8
+_NAME_WIDTH = 28
 _SMALL = 228, 130
 
 
@@ -31,7 +31,7 @@ def over_time(lines: Sequence[TimeLine], metric: str, level: float) -> Html:
     whole, *slices = lines
     title = element("figcaption", element("h3", f"{metric} over time"))
     drawn = [time_picture(whole.panes, metric)]
-    if any(pane.labelled != pane.rows for pane in whole.panes):
+    if whole.has_unlabelled:
         drawn.append(coverage_picture(whole.panes))
     every = [one.reading.value for line in slices for one in line.panes]
     y = _value_axis([value for value in every if math.isfinite(value)], "")
@@ -47,7 +47,7 @@ def over_time(lines: Sequence[TimeLine], metric: str, level: float) -> Html:
     more = len(slices) - len(small)
     note = [element("p", f"and {more:,} more in the table", class_="note")] if more else []
     beside = [element("div", *small, class_="small"), *note] if small else []
-    table = time_table(whole.panes, metric, level, slices[:_MAX_COLUMNS])
+    table = _time_table(whole, metric, level, slices[:_MAX_COLUMNS])
     folded = element("details", element("summary", "Values"), table)
     return element("figure", title, *drawn, *beside, folded, class_="over-time")
 
@@ -127,32 +127,15 @@ def share_picture(
     return picture(frame, name, summary, [*opened, frame.grid(), bars])
 
 
-def time_table(
-    panes: Sequence[PanePoint], metric: str, level: float, slices: Sequence[TimeLine] = ()
-) -> Html:
+def _time_table(whole: TimeLine, metric: str, level: float, slices: Sequence[TimeLine]) -> Html:
     """List the newest values of a metric, also those of slices."""
-    shown = panes[-_MAX_LINES:]
-    readings = [pane.reading for pane in shown]
-    certified = [reading.certified if reading.is_open else None for reading in readings]
-    counts = numbers([pane.rows for pane in shown], _DECIMALS)
-    labelled = numbers([pane.labelled for pane in shown], _DECIMALS)
+    shown = whole.panes[-_MAX_LINES:]
     columns = [
-        ("Rows", counts),
-        ("Labelled", labelled if labelled != counts else []),
-        (metric, numbers([reading.value for reading in readings], _DECIMALS)),
-        ("Exact value within", intervals(certified, _DECIMALS)),
-        (chance_title(level), intervals([one.sampling for one in readings], _DECIMALS)),
+        (heading, [Reading(getattr(pane, heading.lower()), is_count=True) for pane in shown])
+        for heading in ("Rows", "Labelled")[: 1 + whole.has_unlabelled]
     ]
-    columns = [pair for pair in columns if any(pair[1])]
+    lines = [(metric, whole), *((short(line.name, _NAME_WIDTH), line) for line in slices)]
     columns += [
-        (line.name, numbers([float(value) for value in line.numbers[0, -_MAX_LINES:]], _DECIMALS))
-        for line in slices
+        (heading, [pane.reading for pane in line.panes[-_MAX_LINES:]]) for heading, line in lines
     ]
-    every = readings + [pane.reading for line in slices for pane in line.panes[-_MAX_LINES:]]
-    times = time_texts([pane.start for pane in shown])
-    starts = [at + ", open" * pane.is_open for at, pane in zip(times, shown, strict=True)]
-    cells = [[cell.replace("nan", _DASH) for cell in column] for _, column in columns]
-    heads = ["Start", *(label(name, 28) for name, _ in columns)]
-    looks = [None, *["number"] * len(columns)]
-    table = text_table(heads, zip(starts, *cells, strict=True), f"{metric} over time", looks)
-    return joined([table, *dash_note(every)])
+    return rows_table("start", time_texts([pane.start for pane in shown]), columns, level)

@@ -312,11 +312,11 @@ def test_sparkline_says_what_it_shows() -> None:
     )
 
 
-def test_every_series_has_a_table_behind_it() -> None:
+def test_every_card_has_a_table_behind_it() -> None:
     made = page(view(snapshot(windowed({"DE": range(12), "FR": range(12)}, per=20), n_open=0)))
     regions = [one["aria-label"] for one in made.all("div", role="group")]
-    names = [f"The newest panes of country={name}" for name in ("DE", "FR")]
-    assert sorted(map(str, regions)) == [*names, "accuracy over time"]
+    names = ("All rows", "country=DE", "country=FR")
+    assert sorted(map(str, regions)) == [f"The newest panes of {name}" for name in names]
     assert len(made.all("details")) == len(made.all("summary")) == 3
     assert len(made.all("tr")) == 1 + 12 + 2 * (1 + 10)
 

@@ -56,18 +56,16 @@ def test_usual_metrics_are_drawn_over_time(accumulator: Any, metrics: list[str])
     readings = [part.compute().read(part.compute().headline()[0]) for part in panes]
     for part, reading in zip(panes, readings, strict=True):
         if part.n:
-            assert f">{float(reading.value):.4f}</td>" in page
             assert reading.sampling is not None
-            assert f"[{reading.sampling[0]:.4f}, {reading.sampling[1]:.4f}]" in page
+            ends = " \N{EN DASH} ".join(f"{end:.4f}" for end in reading.sampling)
+            assert f'<span class="value">{float(reading.value):.4f}</span>' in page
+            assert f"{ends}</span></td>" in page
 
 
 def test_panes_without_labels_have_a_dash_and_no_mark() -> None:
     page = html_report({"day": windowed(se.ConfusionAccumulator())})
-    last = page[page.rindex('<th scope="row">2023-11-15T08:00') :]
-    assert last.startswith(
-        '<th scope="row">2023-11-15T08:00</th><td class="number">13</td><td class="number">0</td>'
-        '<td class="number">\N{EN DASH}</td>'
-    )
+    rows = [[text(cell) for cell in row] for row in read(page).iter("tr")]
+    assert ["2023-11-15T08:00", "13", "0", "\N{EN DASH}"] in rows
     assert "Accuracy in 11 panes of time, of which 10 define it" in page
 
 
@@ -148,4 +146,4 @@ def test_values_of_slices_of_equal_names_have_a_column_each() -> None:
     held.update(rows)
     table = html_report({"w": held}).partition("<summary>Values</summary>")[2]
     heads = table.partition("</thead>")[0]
-    assert heads.count("<bdi>7</bdi>") == 2
+    assert heads.count(">7</th>") == 2
