@@ -126,10 +126,11 @@ class _State:
                 raise InvalidInputError(
                     f"must hold accumulators, got {found} for {short(name)!r}", argument="states"
                 )
-        result, sliced = results_of(every[0])
+        first = every[0]
+        result, sliced = results_of(first.total() if isinstance(first, Windowed) else first)
         slices, by = _by_column(held) if isinstance(held, Mapping) else _by_value(sliced)
         n_bytes = sum(len(one.to_bytes()) for one in every)
-        made = cls(name, every[0], n_bytes, result, slices, by if slices else "")
+        made = cls(name, first, n_bytes, result, slices, by if slices else "")
         for result in (made.result, *slices.values()):
             _check_results(name, result)
         return made

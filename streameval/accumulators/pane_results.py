@@ -8,7 +8,6 @@ from typing import Any
 from streameval.accumulators.base import merged
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.sliced import Sliced
-from streameval.accumulators.windowed import Windowed
 from streameval.results.sliced import SlicedResult
 from streameval.results.windowed import CountedPane, PaneResult
 
@@ -19,12 +18,10 @@ def results_of(accumulator: Any, kept: Iterable[Any] | None = None) -> tuple[Any
     Parameters
     ----------
     accumulator : accumulator
-        With slices or without; panes are taken together.
+        With slices or without.
     kept : iterable of values, optional
         The slices to show; the others are merged into that of other values.
     """
-    if isinstance(accumulator, Windowed):
-        accumulator = accumulator.total()
     if not isinstance(accumulator, Sliced):
         return accumulator.compute(), None
     values, slices = set(accumulator if kept is None else kept), accumulator.compute()

@@ -405,7 +405,7 @@ def _monitor(
         plan_of_rows = clustered(plan_of(task, options, rows), options, rows)
         made = windowed(plan_of_rows, options, rows)
         if options.reporting.metrics:
-            result, _ = results_of(made.make())
+            result, _ = results_of(made.make().total())
             for metric in options.reporting.metrics:
                 result.check(metric)
         return made

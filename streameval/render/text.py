@@ -15,11 +15,13 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from itertools import accumulate, takewhile
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Interval, Threshold
-from streameval.metrics.table import Reading
+
+if TYPE_CHECKING:
+    from streameval.metrics.table import Reading
 
 WIDTH = 80
 """The maximum number of columns of a text."""

@@ -67,7 +67,8 @@ class _Side:
     @classmethod
     def of(cls, path: str, accumulator: Any, level: float, *, some: bool) -> _Side:
         """Compute what a state holds."""
-        whole, slices = results_of(accumulator)
+        held = accumulator.total() if isinstance(accumulator, Windowed) else accumulator
+        whole, slices = results_of(held)
         result, total = (whole, None) if slices is None else (slices, whole)
         every = {} if some else checked(result).readings(level)
         return cls(path, accumulator, result, every, total)
