@@ -143,6 +143,7 @@ def test_labels_of_several_files(config, folder, call):
             "monitor.toml: argument --max-bad: must be an integer of at least 0, got '0.5'; a shar",
         ),
         ('pane = "1x"', "monitor.toml: argument --pane: must be a duration such as 30s, "),
+        ('pane = "0s"', "monitor.toml: argument --pane: must be a duration such as 30s, "),
         ('task = "binry"', "monitor.toml: argument --task: invalid choice: 'binry'; did you "),
         ('y_pred = "a"\ny_score = "b"', "monitor.toml: argument --y-score: not allowed with "),
     ],
