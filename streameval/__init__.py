@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from streameval.monitoring.monitor import Monitor
     from streameval.monitoring.redis_stream import RedisStream
     from streameval.results.calibration import Calibration
-    from streameval.results.catalog import Catalog
     from streameval.results.class_curves import ClassCurves
     from streameval.results.collection import CollectionResult
     from streameval.results.comparison import Comparison, Difference, compare
@@ -71,8 +70,8 @@ if TYPE_CHECKING:
     from streameval.results.regression import Regression
     from streameval.results.regression_outputs import RegressionOutputs
     from streameval.results.sliced import SlicedResult
-    from streameval.results.summary import Summary
     from streameval.results.tables import table
+    from streameval.results.values import Catalog, Summary
     from streameval.results.windowed import WindowedResult
 
 __all__ = [
@@ -217,8 +216,6 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
         match name:
             case "Calibration":
                 import streameval.results.calibration as home
-            case "Catalog":
-                import streameval.results.catalog as home
             case "ClassCurves":
                 import streameval.results.class_curves as home
             case "CollectionResult":
@@ -247,8 +244,8 @@ if not TYPE_CHECKING:  # pragma: no branch (hidden from type checkers)
                 import streameval.results.regression_outputs as home
             case "SlicedResult":
                 import streameval.results.sliced as home
-            case "Summary":
-                import streameval.results.summary as home
+            case "Catalog" | "Summary":
+                import streameval.results.values as home
             case "WindowedResult":
                 import streameval.results.windowed as home
             case _:  # `table`, the last name

@@ -26,7 +26,6 @@ from streameval.render.tables import sheet_tables, text_table
 from streameval.render.text import chance_title, plural, size
 from streameval.render.time_pictures import over_time
 from streameval.results.calibration import Calibration
-from streameval.results.catalog import Catalog
 from streameval.results.class_curves import ClassCurves
 from streameval.results.collection import CollectionResult, read_defined
 from streameval.results.confusion import Confusion
@@ -50,7 +49,7 @@ from streameval.results.regression import Regression
 from streameval.results.regression_outputs import RegressionOutputs
 from streameval.results.result import Result
 from streameval.results.sliced import OTHER, Search, SlicedResult
-from streameval.results.summary import Summary
+from streameval.results.values import Catalog, Summary
 from streameval.results.windowed import WindowedResult
 from streameval.version import __version__
 

@@ -33,7 +33,7 @@ from streameval.inputs.labels import among
 from streameval.states.catalog import Exposures
 
 if TYPE_CHECKING:
-    from streameval.results.catalog import Catalog
+    from streameval.results.values import Catalog
 
 
 _CAPACITY = 2**16
@@ -137,7 +137,7 @@ class CatalogAccumulator(
         Catalog
             Frozen: later updates do not change it.
         """
-        from streameval.results.catalog import Catalog  # noqa: PLC0415 (rendering too)
+        from streameval.results.values import Catalog  # noqa: PLC0415 (rendering too)
 
         return Catalog(self._state, self._config)
 

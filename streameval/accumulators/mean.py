@@ -25,7 +25,7 @@ from streameval.states.values import ValueSums
 
 if TYPE_CHECKING:
     from streameval.results.collection import CollectionResult
-    from streameval.results.summary import Summary
+    from streameval.results.values import Summary
 
 
 _ENTRIES = 2**14  # from this many values on, adding up takes longer than the calls
@@ -140,7 +140,7 @@ class MeanAccumulator(
         Summary, or CollectionResult with `columns`
             Frozen: later updates do not change it. The latter maps each column to its `Summary`.
         """
-        from streameval.results.summary import values_of  # noqa: PLC0415 (rendering too)
+        from streameval.results.values import values_of  # noqa: PLC0415 (rendering too)
 
         return values_of(self._state, self._config)
 

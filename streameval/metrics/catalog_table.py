@@ -18,7 +18,7 @@ from streameval.metrics.table import (
 from streameval.metrics.values import coverage, entropy, gini
 
 if TYPE_CHECKING:
-    from streameval.results.catalog import Catalog
+    from streameval.results.values import Catalog
 
 
 _NO_TEST = "it depends on all recommendations together"

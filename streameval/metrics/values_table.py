@@ -27,7 +27,7 @@ from streameval.metrics.table import (
 from streameval.metrics.values import MeanLoss
 
 if TYPE_CHECKING:
-    from streameval.results.summary import Summary
+    from streameval.results.values import Summary
 
 
 @lru_cache(maxsize=1024)
