@@ -140,18 +140,8 @@ class RedisStream(ServerSource):
 
     def _connect(self) -> None:
         """Wait for the first answer ever; else the next command connects."""
-        end = time.monotonic() + self._timeout
-        while not self._has_answered:
-            if self._is_interrupted:
-                raise ConnectionLostError("interrupted")
-            try:
-                self._asked(self._client.ping)
-            except ConnectionLostError:
-                if time.monotonic() >= end:
-                    raise
-                time.sleep(_PAUSE)
-            else:
-                return
+        if not self._has_answered:
+            self._asked(self._client.ping, self._timeout)
 
     def _disconnect(self) -> None:
         self._is_caught_up = False
@@ -176,23 +166,26 @@ class RedisStream(ServerSource):
         self._compare(info, entries)
         return self._chunk(entries, limit) if entries else None
 
-    def _asked(self, command: Callable[[], Any], patience: float = 0.0) -> Any:
+    def _asked(self, command: Callable[[], Any], patience: float) -> Any:
         """Return what the server answers, or raise what an error of it comes to.
 
-        A server that is silent for a moment is asked again until patience or the run ends: all
-        commands only read.
+        A server that is silent for a moment, or has not answered yet, is asked again until
+        patience or the run ends: all commands only read.
         """
         errors = self._library.exceptions
         end = time.monotonic() + patience
         while True:
+            if self._is_interrupted and not self._has_answered:
+                raise ConnectionLostError("interrupted")
             try:
                 return command()
             except (errors.AuthenticationError, errors.AuthorizationError) as error:
                 raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
             except (errors.ConnectionError, errors.TimeoutError) as error:
-                is_silent = isinstance(error, errors.TimeoutError)
-                if not is_silent or time.monotonic() >= end or self._is_interrupted:
+                is_gone = self._has_answered and not isinstance(error, errors.TimeoutError)
+                if is_gone or time.monotonic() >= end or self._is_interrupted:
                     raise ConnectionLostError(_text_of(error)) from None
+                time.sleep(0.0 if self._has_answered else _PAUSE)
             except errors.RedisError as error:
                 raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
 
