@@ -4,6 +4,7 @@ import io
 import sys
 
 import pytest
+from offenders import each
 
 from streameval.cli.terminal import Note, ProgressLine, line_of
 from streameval.render.text import duration, size
@@ -119,7 +120,7 @@ def test_progress_keeps_silent_without_a_terminal(clock, capsys):
     assert capsys.readouterr() == ("", "")
 
 
-@pytest.mark.parametrize(
+@each(
     ("number", "text"),
     [
         (0, "0 B"),
@@ -135,7 +136,7 @@ def test_size_is_written_for_people(number, text):
     assert size(number) == text
 
 
-@pytest.mark.parametrize(
+@each(
     ("seconds", "text"),
     [
         (0, "0:00"),

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from offenders import each
 
 ROOT = Path(__file__).parents[2]
 CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -90,7 +91,7 @@ def test_phrase_is_found_over_the_end_of_a_line() -> None:
     assert not pattern("for ever").search("for everyone")
 
 
-@pytest.mark.parametrize(
+@each(
     ("page", "seen"),
     [
         ("Call `f`,\nthen `g`.", "Call code0,\nthen code1."),

@@ -86,7 +86,7 @@ def test_streams_are_counted(make, by):
     assert counted([make(TABLE), TABLE], **options) == counted([TABLE, TABLE], **options)
 
 
-@pytest.mark.parametrize("by", [None, 'we"ird'])
+@each("by", [None, 'we"ird'])
 def test_relations_of_duckdb_are_counted(by):
     duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed")
     table = TABLE.rename_columns(["y_true", "y_pred", 'we"ird', "shard"])

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from offenders import each
 
 from streameval.io import json_lines
 from streameval.io.columns import Argument, Labels, Numbers, Vectors
@@ -30,7 +31,7 @@ def block(text, first_line=1):
     return JsonBlock("log", first_line, data, len(data))
 
 
-@pytest.mark.parametrize("between", ["", "-Infinity,", "-1e999,"])
+@each("between", ["", "-Infinity,", "-1e999,"])
 def test_lines_that_would_be_objects_together_are_bad_each(between):
     lines = '{"t": 1},' + between + '{"t": 2, "n": [{"a": 1}\n{"b": 2}]}'
     parsed = block('{"t": 3}\n' + lines + '\n{"t": 4}').parse([LABEL])
@@ -38,13 +39,13 @@ def test_lines_that_would_be_objects_together_are_bad_each(between):
     assert [row_id for row_id, _ in parsed.faults] == [2, 3]
 
 
-@pytest.mark.parametrize("last", ['{"t": 2}]', '{"t": 2}] {"t": 5', '{"t": 2}, {"t": 5}'])
+@each("last", ['{"t": 2}]', '{"t": 2}] {"t": 5', '{"t": 2}, {"t": 5}'])
 def test_line_that_would_end_an_array_is_bad(last):
     parsed = block('{"t": 1}\n' + last).parse([LABEL])
     assert (list(parsed.row_ids), [row_id for row_id, _ in parsed.faults]) == ([1], [2])
 
 
-@pytest.mark.parametrize("bad", [0, 255, 256, 600, 799])
+@each("bad", [0, 255, 256, 600, 799])
 def test_bad_line_is_found_among_many(bad):
     lines = [json.dumps({"t": n % 2}) for n in range(800)]
     lines[bad] = "{"
@@ -69,7 +70,7 @@ def test_block_numbers_lines_past_blank_ones():
 JQ = "jq -c '.[]' log > log.lines.jsonl makes them"
 
 
-@pytest.mark.parametrize(
+@each(
     ("line", "reason"),
     [
         ("{'t': 1}", "not JSON (expecting property name enclosed in double quotes, at character 2"),
@@ -111,7 +112,7 @@ def test_block_sets_a_bad_line_apart(line, reason):
     assert found.startswith(reason)
 
 
-@pytest.mark.parametrize(
+@each(
     ("source", "command"),
     [
         ("my log.json", "jq -c '.[]' 'my log.json' > 'my log.lines.jsonl' makes them"),

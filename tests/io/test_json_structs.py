@@ -6,6 +6,7 @@ import sys
 
 import pytest
 from mutated_rows import mutated, outcome
+from offenders import each
 from profiles import cases
 
 from streameval.io import json_lines, json_structs
@@ -122,7 +123,7 @@ def test_values_are_read_as_without_msgspec(columns):
     assert differ == []
 
 
-@pytest.mark.parametrize(
+@each(
     "data",
     [
         b'\n{"t": 1}{"t": 0}',
@@ -176,7 +177,7 @@ def test_rows_that_are_all_good_are_numbered_by_a_range():
     assert JsonBlock("log", 5, data, len(data)).parse([INTEGERS]).row_ids == range(5, 14)
 
 
-@pytest.mark.parametrize("name", ['a"b', "a\\b", "\ud800", "a\nb"])
+@each("name", ['a"b', "a\\b", "\ud800", "a\nb"])
 def test_name_that_msgspec_does_not_take_is_read_without_it(name):
     data = json.dumps({name: 1}).encode()
     column = Argument("y_true", (name,), Labels(integers=True))

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 import pytest
+from offenders import each
 
 from streameval.cli import main
 from streameval.errors import BadDataError
@@ -65,7 +66,7 @@ def test_values_of_every_type_are_unpacked() -> None:
     assert rows(export({}))[0]["time"] is None
 
 
-@pytest.mark.parametrize("line", ["{", '{"y": 1}', '{"resourceLogs": 3}', '{"resourceLogs": [3]}'])
+@each("line", ["{", '{"y": 1}', '{"resourceLogs": 3}', '{"resourceLogs": [3]}'])
 def test_lines_that_are_no_export_are_refused(line: str) -> None:
     message = "^log, line 2: not log records of OpenTelemetry in JSON.$"
     with pytest.raises(BadDataError, match=message):

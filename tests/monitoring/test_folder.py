@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from monitoring.rotating_logs import read_all, values
+from offenders import each
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.columns import Argument, Numbers
@@ -217,7 +218,7 @@ def test_packed_data_that_is_cut_short_is_refused(read):
         read_all(read())
 
 
-@pytest.mark.parametrize(
+@each(
     "position",
     [
         3,

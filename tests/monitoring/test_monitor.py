@@ -673,7 +673,7 @@ def test_wrong_options_are_refused(start, options, message):
         start(Rows(), accumulator, **options)
 
 
-@pytest.mark.parametrize("name", [None, 3, b"ck.db", "a\0b", "\ud800"])
+@each("name", [None, 3, b"ck.db", "a\0b", "\ud800"])
 def test_a_checkpoint_that_is_no_path_is_refused(name):
     with pytest.raises(se.InvalidInputError, match="`checkpoint` must be a path, got"):
         se.Monitor(name, windowed(), predictions=Rows(), time="ts")

@@ -1,5 +1,6 @@
 import numpy as np
 import pytest
+from offenders import each
 
 import streameval as se
 from streameval.io.columns import Argument, Labels
@@ -38,7 +39,7 @@ def test_count_takes_one_update_when_every_row_is_good():
     assert Watched.n_updates == 1
 
 
-@pytest.mark.parametrize("n_bad", [1, 3, 10])
+@each("n_bad", [1, 3, 10])
 def test_count_finds_every_bad_row(n_bad):
     truth = np.zeros(1000, dtype=int)
     places = np.random.default_rng(n_bad).choice(1000, n_bad, replace=False)

@@ -254,7 +254,7 @@ def test_workers_are_copies_of_a_process_of_one_thread(n_threads, can_fork, tmp_
     assert [call.kwargs for call in made.call_args_list] == [{"can_fork": can_fork}] * 2
 
 
-@pytest.mark.parametrize(
+@each(
     ("n_left", "n_workers", "expected"),
     [(None, 1, 8), (1000, 1, 8), (100, 1, 6), (100, 4, 3), (0, 1, 1)],
 )

@@ -930,7 +930,7 @@ OF_BOTH = {
 """The metrics that need both classes."""
 
 
-@pytest.mark.parametrize("budget", [1, 64])
+@each("budget", [1, 64])
 def test_a_metric_is_nan_exactly_where_its_row_lacks_what_it_needs(budget: int) -> None:
     for truth in ([], [0], [1], [0, 0, 0], [1, 1, 1], [0, 1], [0, 1, 0, 1]):
         scores = [0.25 + 0.125 * index for index in range(len(truth))]

@@ -144,9 +144,7 @@ def test_error_with_a_constructor_of_its_own_can_be_told_within_another() -> Non
     assert (type(made), str(made), made.code) == (CodeError, "member 'a': code 5", 5)
 
 
-@pytest.mark.parametrize(
-    ("number", "expected"), [(errno.EIO, se.UnavailableError), (errno.EACCES, se.BadDataError)]
-)
+@each(("number", "expected"), [(errno.EIO, se.UnavailableError), (errno.EACCES, se.BadDataError)])
 def test_error_of_the_system_tells_whether_a_later_try_may_succeed(
     number: int, expected: type[Exception]
 ) -> None:

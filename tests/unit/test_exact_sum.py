@@ -277,7 +277,7 @@ def test_a_whole_weight_is_the_term_as_often(weight: int, term: float) -> None:
     assert weighted == single_sum([np.full(weight, term)], None)
 
 
-@pytest.mark.parametrize("n", [0, 1, 511, 512, 5000])
+@each("n", [0, 1, 511, 512, 5000])
 def test_rounded_sum_is_that_of_python(n: int) -> None:
     draw = np.random.default_rng(n)
     values = draw.standard_normal(n) * 10.0 ** draw.integers(-300, 290, n)
@@ -285,13 +285,13 @@ def test_rounded_sum_is_that_of_python(n: int) -> None:
     assert rounded_sum(np.concatenate([values, -values])) == 0.0
 
 
-@pytest.mark.parametrize("value", [math.inf, -math.inf])
+@each("value", [math.inf, -math.inf])
 def test_rounded_sum_of_an_infinite_value_is_infinite(value: float) -> None:
     assert rounded_sum(np.append(np.ones(1000), value)) == value
     assert math.isnan(rounded_sum(np.append(np.ones(1000), math.nan)))
 
 
-@pytest.mark.parametrize("n", [2, 1000])
+@each("n", [2, 1000])
 def test_rounded_sum_past_the_range_of_floats_raises(n: int) -> None:
     with pytest.raises(OverflowError):
         rounded_sum(np.full(n, 1e308))

@@ -83,7 +83,7 @@ def _check_long_tie(above: int, size: int, relevant: int) -> None:
         assert found[name] == pytest.approx(expected, rel=1e-12, abs=1e-300), (name, relevant)
 
 
-@pytest.mark.parametrize("wrong", [0, 1, 32, 33, 500, 1995])
+@each("wrong", [0, 1, 32, 33, 500, 1995])
 def test_chance_that_all_drawn_from_a_long_tie_are_relevant(wrong: int) -> None:
     relevance = np.repeat([1, 0], [2000 - wrong, wrong])
     cuts = (1, 5, 1024, 1025, 1500, 2000)

@@ -109,6 +109,6 @@ def test_interval_covers_each_population_about_as_often_as_it_says(population: s
     assert all(0.90 <= share <= 0.999 for share in found.values()), found
 
 
-@pytest.mark.parametrize(("value", "draws"), [(0.5, 0.0), (0.5, math.nan), (math.nan, 5.0)])
+@each(("value", "draws"), [(0.5, 0.0), (0.5, math.nan), (math.nan, 5.0)])
 def test_a_proportion_without_draws_has_no_interval(value: float, draws: float) -> None:
     assert wilson(value, draws, 1.96) is UNDEFINED
