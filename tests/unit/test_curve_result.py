@@ -276,6 +276,35 @@ def test_refusal_names_no_threshold_above_an_infinite_score() -> None:
         found.confusion_at(math.inf)
 
 
+COARSE = (
+    [0, 0, 0, 1, 1, 1, 0, 1, 1],
+    [0.1, 0.11, 0.12, 0.5, 0.51, 0.52, 0.9, 0.91, 0.92],
+)
+"""Rows of three cells: of negatives, of positives, and of both."""
+
+
+@each(
+    ("threshold", "below", "above"), [(0.115, 0.1, 0.5), (0.515, 0.5, 0.9), (0.905, 0.9, math.inf)]
+)
+def test_refusal_names_the_exact_thresholds_on_either_side(
+    threshold: float, below: float, above: float
+) -> None:
+    found = curve(*COARSE, budget=3)
+    with pytest.raises(se.InvalidInputError, match=f"nearest exact ones are {below} and {above};"):
+        found.confusion_at(threshold)
+
+
+def test_metrics_are_nan_at_a_threshold_where_nothing_may_be_predicted() -> None:
+    found = curve(*COARSE, budget=3).at([0.905, 0.5], ["markedness", "recall"])
+    assert [math.isnan(one) for one in found["markedness"]] == [True, False]
+    assert [math.isnan(one) for one in found["recall"]] == [False, False]
+
+
+def test_confusions_of_equal_counts_differ_by_their_thresholds() -> None:
+    found = curve(*COARSE, budget=3)
+    assert found.confusion_at(0.2) == found.confusion_at(0.2) != found.confusion_at(0.3)
+
+
 @each(("threshold", "share"), [(0.5, 1), (0.5625, 0.75), (0.6875, 0.25)])
 def test_estimate_at_a_threshold_that_divides_a_cell_fills_it_evenly(
     threshold: float, share: float
@@ -697,6 +726,7 @@ def test_interval_of_recall_at_the_top_holds_its_bounds_and_needs_positives() ->
     assert low < held.low < held.high < high
     assert found.confidence("recall_at_top", 0.3, level=0) == (held.low, held.high)
     assert found.confidence("recall_at_top", 1.0)[1] == 1.0
+    assert found.confidence("lift_at_top", 0.3) == (low / 0.3, high / 0.3)
     assert all(map(math.isnan, curve([0, 0], [0.1, 0.2]).confidence("recall_at_top", 0.5)))
     with pytest.raises(se.InvalidInputError, match="`share` must be above 0"):
         found.confidence("lift_at_top", 0)
@@ -869,6 +899,13 @@ def test_precision_a_rounding_below_is_not_enough_where_weights_have_fractions()
 def test_partial_area_up_to_a_rate_of_one_is_the_area() -> None:
     curve = se.PRCurveSketch().update([0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8]).compute()
     assert curve.partial_roc_auc(1.0) == curve.roc_auc
+
+
+def test_partial_area_up_to_a_rate_that_would_underflow_is_refused() -> None:
+    found = curve([0, 1, 1, 0], [0.1, 0.4, 0.35, 0.2])
+    assert found.partial_roc_auc(2.0**-1000) == 1.0
+    with pytest.raises(se.InvalidInputError, match="`max_fpr` must lie in"):
+        found.partial_roc_auc(np.nextafter(2.0**-1000, 0))
 
 
 def test_precision_that_no_threshold_has_leaves_no_recall_where_counts_pass_floats() -> None:

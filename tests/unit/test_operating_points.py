@@ -64,6 +64,7 @@ def test_min_cost_is_at_most_that_of_predicting_nothing_or_everything() -> None:
     for prevalence in (0.0, 0.2, 0.9, 1.0):
         cost = CURVE.min_cost(2.0, 3.0, prevalence=prevalence)
         assert 0.0 <= cost <= min(3.0 * prevalence, 2.0 * (1.0 - prevalence))
+        assert CURVE.min_cost(0.0, 3.0, prevalence=prevalence) == 0.0
 
 
 def test_limit_that_no_positive_holds_has_no_threshold() -> None:
@@ -295,6 +296,13 @@ def test_estimates_at_thresholds_are_those_of_precision_and_recall() -> None:
         for one, other in zip(found[name], getattr(rates, name), strict=True):
             assert not one.exact
             assert [one, one.low, one.high] == pytest.approx([other, other.low, other.high])
+
+
+def test_rates_keep_their_thresholds() -> None:
+    given = np.array([0.5])
+    rates = CURVE.at(given)
+    given[0] = 0.25
+    assert rates.thresholds.tolist() == [0.5]
 
 
 def test_metrics_at_thresholds_are_checked_even_without_thresholds() -> None:
