@@ -301,7 +301,7 @@ class _Group:
     def takes(self, one: _Described) -> bool:
         """Tell whether the numbers of a result can be compared with those here."""
         first, found = self.held[0].description, one.description
-        mine, theirs = set(first.classes), set(found.classes)
+        mine, theirs = first.classes, found.classes
         here, there = (self.member, self.result_type, first.form), (one.member, type(one.result))
         is_like = here == (*there, found.form)
         return is_like and len(mine & theirs) >= _SHARED * len(mine | theirs)

@@ -341,8 +341,6 @@ class PageContent(NamedTuple):
         Pictures by their position relative to the table; None if there is nothing to draw.
     form : object
         What must be equal, besides the classes, for numbers to be comparable.
-    classes : tuple
-        The classes.
     """
 
     heading: str
@@ -357,4 +355,9 @@ class PageContent(NamedTuple):
     beside: Sequence[Figure | None] = ()
     below: Sequence[Figure | None] = ()
     form: object = None
-    classes: tuple[Any, ...] = ()
+
+    @property
+    def classes(self) -> set[Any]:
+        """The classes, or outputs, which must mostly be those of a result beside this one."""
+        block = self.by_class
+        return set(block.rows) if block is not None and block.what in ("class", "output") else set()

@@ -168,7 +168,6 @@ class Calibration(CalibrationMembers, SumsResult):
         "by_class": lambda one, level: one._classes(level).block() if one.labels else None,
         "beside": lambda one, _: [one._reliability() if one.n else None],
         "form": lambda one, _: bool(one.labels),
-        "classes": lambda one, _: one.class_names,
     }
 
     def __repr__(self) -> str:

@@ -287,7 +287,6 @@ class ClassCurves(ClassCurvesMembers, OfClasses[Curve]):
             caption="Each class against the rest.", position="beside", drawn=("ROC AUC",)
         ),
         "above": lambda one, _: one._lines(),
-        "classes": lambda one, _: one.class_names,
     }
 
     def _of_class(

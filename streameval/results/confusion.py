@@ -363,7 +363,6 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         "by_class": lambda one, level: one._classes(level).block(drawn=("Recall", "Precision")),
         "beside": _picture,
         "form": lambda one, _: (one.matrix.ndim, one._is_binary),
-        "classes": lambda one, _: one.class_names,
     }
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:

@@ -144,7 +144,6 @@ class RegressionOutputs(RegressionOutputsMembers, OfItems[int | str, Regression]
         "title": "Averages",
         "by_class": lambda one, _: one._outputs(0.0).block(),
         "form": lambda one, _: one._metric_names(),
-        "classes": lambda one, _: tuple(one),
     }
 
     def __repr__(self) -> str:
