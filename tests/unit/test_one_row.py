@@ -139,6 +139,21 @@ def test_reads_between_rows_change_nothing() -> None:
     assert (acc.n, n_hits) == (5, 0 + 1 + 1 + 2 + 2)
 
 
+@each("name", ["two classes", "a curve", "a curve of a few cells", "calibration"])
+@each(
+    ("truth", "score"),
+    [(1, 1.5), (1, -0.25), (1, float("inf")), (1, float("nan")), (2, 0.5), (-1, 0.5), (0.5, 0.5)],
+)
+def test_row_of_no_label_or_probability_is_refused_beside_others(
+    name: str, truth: float, score: float
+) -> None:
+    acc = MAKERS[name]().update([1, 0], [0.25, 0.5])
+    for row in ((truth, score), ([truth], [score]), (np.array([truth]), np.array([score]))):
+        with pytest.raises(se.InvalidInputError, match="must "):
+            acc.update(*row)
+    assert acc.n == 2
+
+
 @each("make", [se.ConfusionAccumulator, se.PRCurveSketch, se.RegressionAccumulator])
 def test_single_number_beside_an_array_is_refused(make: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"`y_(true|pred|score)` must have"):
