@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from streameval.cli.argument_values import EVERY
@@ -14,7 +13,7 @@ from streameval.cli.options import (
     TASKS,
     TOGETHER,
     Options,
-    is_given,
+    given,
     option_text,
     refuse,
 )
@@ -120,17 +119,19 @@ def _check_tasks(tasks: Sequence[str], options: Options) -> None:
 
 
 def _check_together(options: Options) -> None:
+    held = given(options)
     for needed, names in _NEEDED.items():
-        if not is_given(options, needed):
+        if needed not in held and not held.isdisjoint(names):
             refuse(options, names, f"needs {option_text(needed)}")
     if options.by is not None:
         _check_by(options)
     if options.time is not None and options.pane is None:
         raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
     excluded = {**_EXCLUDED, **({"versus": _COMPARED} if options.task == "ranking" else {})}
-    for other in filter(partial(is_given, options), excluded):
-        for why, unfit in excluded[other].items():
-            refuse(options, unfit, f"cannot be used with {option_text(other)}{why}")
+    for other, reasons in excluded.items():
+        for why, unfit in reasons.items():
+            if other in held and not held.isdisjoint(unfit):
+                refuse(options, unfit, f"cannot be used with {option_text(other)}{why}")
     if options.qrels is not None and options.queries is None:
         _check_run(options)
 

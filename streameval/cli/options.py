@@ -689,6 +689,12 @@ def is_given(options: Any, name: str) -> bool:
     return bool(getattr(held, name) != getattr(attrs.fields(type(held)), name).default)
 
 
+def given(options: Options) -> set[str]:
+    """Name the options that the user set, with those of `reporting`."""
+    names = (*attrs.fields_dict(Options), *attrs.fields_dict(Reporting))
+    return {name for name in names if is_given(options, name)}
+
+
 def refuse(options: Any, names: Iterable[str], why: str) -> None:
     """Raise UsageError if one of these options was given; the reason follows its name."""
     for name in names:

@@ -444,7 +444,7 @@ def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[An
     asked = [*((None, metric) for metric in metrics), *of_rules.items()]
     if not asked:
         return
-    rows = [row for table in tables() if table.task == task for row in table.values()]
+    rows = [row for table in tables(task) for row in table.values()]
     averaged = [f"{row.name}_{average}" for row in rows for average in row.averages]
     known = [row.name for row in rows]
     for text, metric in asked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -136,25 +136,48 @@ class Inequality:
         return all(map(self.holds, reading.certified))
 
 
-def tables() -> list[Table]:
-    """Load all tables of metrics, in the order in which messages name them."""
-    from streameval.metrics import (  # noqa: PLC0415 (for messages, and where a result is not known)
-        calibration_table,
-        catalog_table,
-        class_curve_table,
-        confusion_table,
-        curve_table,
-        grouped,
-        paired_table,
-        preferences_table,
-        ranking_table,
-        regression_table,
-        values_table,
-    )
+def tables(task: str | None = None) -> Iterator[Table]:
+    """Load the tables of metrics of a task, or all in the order in which messages name them."""
+    if task in (None, "classification"):
+        from streameval.metrics import confusion_table
 
-    classes = (confusion_table, curve_table, class_curve_table, grouped, calibration_table)
-    others = (paired_table, catalog_table, preferences_table, values_table)
-    return [one.TABLE for one in (*classes, ranking_table, regression_table, *others)]
+        yield confusion_table.TABLE
+    if task in (None, "binary"):
+        from streameval.metrics import class_curve_table, curve_table
+
+        yield from (curve_table.TABLE, class_curve_table.TABLE)
+    if task in (None, "grouped"):
+        from streameval.metrics import grouped
+
+        yield grouped.TABLE
+    if task in (None, "calibration"):
+        from streameval.metrics import calibration_table
+
+        yield calibration_table.TABLE
+    if task in (None, "ranking"):
+        from streameval.metrics import ranking_table
+
+        yield ranking_table.TABLE
+    if task in (None, "regression"):
+        from streameval.metrics import regression_table
+
+        yield regression_table.TABLE
+    if task in (None, "paired"):
+        from streameval.metrics import paired_table
+
+        yield paired_table.TABLE
+    if task in (None, "catalog"):
+        from streameval.metrics import catalog_table
+
+        yield catalog_table.TABLE
+    if task in (None, "preferences"):
+        from streameval.metrics import preferences_table
+
+        yield preferences_table.TABLE
+    if task in (None, "values"):
+        from streameval.metrics import values_table
+
+        yield values_table.TABLE
 
 
 def owners_of(name: str) -> list[tuple[Table, Metric]]:

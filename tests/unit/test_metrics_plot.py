@@ -139,6 +139,7 @@ def test_the_command_line_lists_the_tasks_of_all_tables() -> None:
     assert {table.task for table in tables()} == {*TASKS}
     held = [cls.TABLE for cls in RESULTS if cls.TABLE and cls is not se.RegressionOutputs]
     assert sorted(map(id, held)) == sorted(map(id, tables()))
+    assert [table for task in TASKS for table in tables(task) if table.task != task] == []
 
 
 def test_the_command_line_lists_the_pictures_of_each_task_the_default_first() -> None:
