@@ -239,11 +239,12 @@ def reading_columns(
     """
     held = [one.value for one in readings if one is not None]
     values = iter(write(held, decimals))
-    certified = [one.certified if one and one.is_open else None for one in readings]
+    open_ends = [one.certified if one and one.is_open else None for one in readings]
+    certified = intervals(open_ends, decimals, write, are_certified=True)
     sampling = [one.sampling if one else None for one in readings]
     return [
         SheetColumn([heading, *("" if one is None else next(values) for one in readings)]),
-        SheetColumn([f"{of}exact value within", *intervals(certified, decimals, write)]),
+        SheetColumn([f"{of}exact value within", *certified]),
         SheetColumn([f"{of}{chance_title(level)}", *intervals(sampling, decimals, write)]),
     ]
 

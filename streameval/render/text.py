@@ -14,7 +14,7 @@ import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from itertools import accumulate, takewhile
+from itertools import accumulate, cycle, takewhile
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InvalidInputError
@@ -78,8 +78,12 @@ def fixed(value: float, decimals: int) -> str:
         return f"{value:,}"
     if isinstance(value, Threshold):
         return str(value)
-    digits = 3 if abs(value) < 1 else 6
-    return f"{value:.{decimals}f}" if is_fixed(value) else f"{value:.{digits}g}"
+    return f"{value:.{decimals}f}" if is_fixed(value) else f"{value:.{_few_digits(value)}g}"
+
+
+def _few_digits(value: float) -> int:
+    """Count the digits of a number with an exponent in a column."""
+    return 3 if abs(value) < 1 else 6
 
 
 def significant(value: float) -> str:
@@ -93,15 +97,31 @@ def is_fixed(value: float) -> bool:
 
 
 def intervals(
-    ends: Sequence[Interval | None], decimals: int = 6, write: Write = numbers
+    ends: Sequence[Interval | None],
+    decimals: int = 6,
+    write: Write = numbers,
+    *,
+    are_certified: bool = False,
 ) -> list[str]:
     """Write the intervals of a column alike; None and nan ends mean no interval.
 
+    The ends of certified ones are rounded outward, so that they hold the exact value as written.
+
     >>> intervals([(0.25, 0.5), None, (1.0, 2.0)])
     ['[0.250000, 0.500000]', '', '[1.000000, 2.000000]']
+    >>> intervals([(0.66666666, 0.77777771)], are_certified=True)
+    ['[0.666666, 0.777778]']
     """
     held = [None if pair is None or math.isnan(pair[0]) else pair for pair in ends]
-    texts = iter(write([float(end) for pair in held if pair for end in pair], decimals))
+    shown = [float(end) for pair in held if pair for end in pair]
+    if are_certified:
+        decimals = common_decimals(shown, decimals)
+        roundings = cycle((ROUND_FLOOR, ROUND_CEILING))
+        shown = [
+            float(_outward(end, decimals, rounding, _few_digits(end)))
+            for end, rounding in zip(shown, roundings, strict=False)
+        ]
+    texts = iter(write(shown, decimals))
     return [f"[{next(texts)}, {next(texts)}]" if pair else "" for pair in held]
 
 
@@ -174,8 +194,12 @@ def hull(low: float, high: float, decimals: int) -> str:
     >>> hull(0.12345, 0.23451, 4), hull(1e-9, 0.23451, 4)
     ('0.1234 \N{EN DASH} 0.2346', '1e-09 \N{EN DASH} 0.2346')
     """
-    ends = _outward(low, decimals, ROUND_FLOOR), _outward(high, decimals, ROUND_CEILING)
-    return _joining(low).join(ends)
+    texts = []
+    for end, rounding in ((low, ROUND_FLOOR), (high, ROUND_CEILING)):
+        rounded = _outward(end, decimals, rounding)
+        is_plain = is_fixed(end) and math.isfinite(end)
+        texts.append(f"{rounded:,f}" if is_plain else f"{float(rounded):g}")
+    return _joining(low).join(texts)
 
 
 def ends_of(reading: Reading, decimals: int) -> tuple[str, str]:
@@ -200,10 +224,11 @@ def decimals_of(low: float, high: float) -> int:
     return min(max(4, needed), _MAX_DECIMALS)
 
 
-def _outward(end: float, decimals: int, rounding: str) -> str:
+def _outward(end: float, decimals: int, rounding: str, digits: int = 6) -> Decimal:
+    """Round to decimals, or if it is written with an exponent to digits."""
     if is_fixed(end) and math.isfinite(end):
-        return f"{Decimal(end).quantize(Decimal(1).scaleb(-decimals), rounding):,f}"
-    return f"{float(Context(6, rounding).create_decimal_from_float(end)):g}"
+        return Decimal(end).quantize(Decimal(1).scaleb(-decimals), rounding)
+    return Context(digits, rounding).create_decimal_from_float(end)
 
 
 def count(value: float) -> str:

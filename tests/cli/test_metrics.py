@@ -2,6 +2,7 @@
 
 import math
 
+from certified import outward
 from offenders import each
 
 import streameval as se
@@ -83,10 +84,10 @@ def test_metrics_shows_certified_and_sampling_intervals_side_by_side(call, write
         [
             "roc_auc",
             f"{auc:.6f}",
-            interval((auc.low, auc.high)),
+            outward(auc.low, auc.high),
             interval(curve.compute().confidence("roc_auc")),
         ],
-        ["ks", f"{ks:.6f}", interval((ks.low, ks.high))],
+        ["ks", f"{ks:.6f}", outward(ks.low, ks.high)],
     ]
 
 

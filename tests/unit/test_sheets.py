@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 
+from hypothesis import given
+from hypothesis import strategies as st
 from offenders import each
 
 from streameval.metrics.bounded import Bounded
@@ -179,3 +182,21 @@ def test_headings_of_numbers_are_escaped():
     head, _, first, _ = markdown([grid]).split("\n")
     assert head == r"| class | a\|b\\nc |"
     assert first == "| owl | [0, 1] |"
+
+
+NUMBERS = st.floats(-1e13, 1e13) | st.floats(-2.0, 2.0) | st.floats(-1e-4, 1e-4)
+
+
+@given(st.lists(st.tuples(NUMBERS, NUMBERS).map(sorted), min_size=1, max_size=4))
+def test_certified_intervals_hold_their_ends_as_written(ends: list[tuple[float, float]]) -> None:
+    outside = []
+    for (low, high), text in zip(ends, intervals(ends, are_certified=True), strict=True):
+        written = [Decimal(end) for end in text.strip("[]").split(", ")]
+        if not written[0] <= Decimal(low) <= Decimal(high) <= written[1]:
+            outside.append((low, high, text))
+    assert outside == []
+
+
+def test_certified_intervals_that_have_no_end_are_written() -> None:
+    assert intervals([(-math.inf, 0.25)], are_certified=True) == ["[-inf, 0.250000]"]
+    assert intervals([(1.23456e-9, 1.23456e-9)], are_certified=True) == ["[1.23e-09, 1.24e-09]"]
