@@ -327,6 +327,10 @@ class ConfusionAccumulator(
         return Confusion(LabelCounts.of(self._config, self._held.state_by(self._with_rows)))
 
     def _count_arrays(self, y_true: Any, y_pred: Any, sample_weight: Any) -> Self:
+        """Count by the first way that takes the batch: into the block, beside it, in general.
+
+        The general path takes every batch. The others give the same counts, or decline.
+        """
         config, held = self._config, self._held
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
