@@ -719,13 +719,13 @@ class Checkpoint:
         state : mapping from name to JSON, optional
             The parts.
         events : iterable of (str, JSON)
-            Events for the outbox.
+            Events for the end of the outbox.
         delivered : iterable of str
-            The events that leave the outbox.
+            The events that leave the outbox, before the others enter it.
         """
         with self._transaction():
-            self._put_out(self.number, events)
             self._remove("outbox", delivered)
+            self._put_out(self.number, events)
             self._note(state or {})
 
     @property

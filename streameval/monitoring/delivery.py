@@ -140,20 +140,22 @@ class Delivery:
         self._untold, self._known = [*state.get("untold", [])], [*state.get("receivers", [])]
         self.n_dropped = state.get("dropped", 0)
         new = [key for key in self._outboxes if key not in self._known]
-        gone, moved, dropped = [], [], []
-        for name, event in checkpoint.outbox:
+        pending = checkpoint.outbox
+        placed: dict[str, Any] = {}
+        are_moved, dropped = False, []
+        for name, event in pending:
             _, _, key = name.partition(_TO)
             others = [heir for heir in new if self._outboxes[heir].route.takes(event)]
             heirs = [key] if key in self._outboxes else others if key else [*self._outboxes]
-            told = [(_name(event["id"], heir), event) for heir in heirs]
-            self.note_committed(told)
+            placed |= {_name(event["id"], heir): event for heir in heirs}
             if self._outboxes and key not in heirs:
-                gone.append(name)
-                moved += told
+                are_moved = True
                 dropped += [] if heirs else [f"{event['rule']!r} is {event['state']}"]
-        if gone:
+        self.note_committed(placed.items())
+        if are_moved:  # all are written anew: an end stays behind the beginning of its alert
             self.n_dropped += len(dropped)
-            checkpoint.note({"delivery": self.to_json()}, events=moved, delivered=gone)
+            before = [name for name, _ in pending]
+            checkpoint.note({"delivery": self.to_json()}, events=placed.items(), delivered=before)
         if dropped:
             shown = ", ".join(dropped[:_SHOWN]) + (", ..." if len(dropped) > _SHOWN else "")
             self._notes.append(

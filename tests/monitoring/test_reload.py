@@ -233,6 +233,34 @@ def test_event_follows_its_receivers_although_no_commit_comes_between(start: Any
     assert len(got) == 1
 
 
+@each("is_arrived", [False, True])
+def test_events_keep_their_order_where_their_receivers_are_removed_in_turn(
+    start: Any, is_arrived: bool
+) -> None:
+    """A beginning that had moved to a new receiver came after the end that was another one's."""
+
+    def both(event: Any) -> None:
+        if not (is_arrived and event["state"] == "firing"):
+            raise OSError
+        arrived.append(event)
+
+    def later(event: Any) -> None:
+        raise OSError
+
+    got, arrived = [], []  # type: ignore[var-annotated]
+    name, source = f"{is_arrived}.db", Rows(a=[row(0, 0), row(1)])
+    monitor = start(source, name, alerts=[LOW], on_alert=[both, {"to": refuse, "resolved": False}])
+    monitor.step()
+    until(lambda: arrived or not is_arrived)
+    source.add("a", row(2))
+    monitor.step()
+    monitor.reload(alerts=[LOW], on_alert=[both, {"to": later, "resolved": False}])
+    monitor.reload(alerts=[LOW], on_alert=refuse)
+    monitor.close()
+    start(source, name, alerts=[LOW], on_alert=got.append).close()
+    assert [one["state"] for one in got] == ["firing", "resolved"]
+
+
 def test_note_of_dropped_events_is_short(start: Any) -> None:
     rules = [f"accuracy < 0.{limit} over 1m" for limit in range(4, 9)]
     with start(Rows(a=[row(0, 0), row(1)]), alerts=rules, on_alert=[print, refuse]) as monitor:
