@@ -24,7 +24,7 @@ from streameval.render.markup import Html, element, joined, label, short, terms,
 from streameval.render.page import MAX_LINES, heading, legend, overview, section
 from streameval.render.tables import sheet_tables, text_table
 from streameval.render.text import chance_title, plural, size
-from streameval.render.time_pictures import over_time
+from streameval.render.time_pictures import pictures_over_time
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
 from streameval.results.collection import CollectionResult, read_defined
@@ -480,7 +480,7 @@ def _pictures_over_time(windowed: Windowed, level: float) -> tuple[Html, tuple[s
     readings = {name: read_defined(whole, name, level) for name in windows.headline()}
     for name in dict.fromkeys((first_of(readings), *readings)):
         lines, heading = windows.every_line(parse_metric(name), level), whole.heading(name)
-        drawn.append(over_time(lines, heading, level))
+        drawn.append(pictures_over_time(lines, heading, level))
         newest = _newest(windowed) if not drawn[1:] else None
         changed = since_before(name, *newest, level) if newest else ""
         said = said or (*([changed] if changed else []), *worst_span(windows, name, level))

@@ -11,7 +11,7 @@ import numpy as np
 from streameval.accumulators.base import BufferedAccumulator, fork
 from streameval.accumulators.code_block import CodeBlock, FastReader, code_capacity
 from streameval.accumulators.decisions import (
-    flattened,
+    as_items,
     image_pieces,
     read_codes,
     read_decided,
@@ -388,7 +388,7 @@ class ConfusionAccumulator(
             pieces = image_pieces(y_true, y_pred, self._config)
             if len(pieces) > 1:
                 return self._update_images(y_true, y_pred, sample_weight, pieces)
-            items = flattened(y_true, y_pred, sample_weight, self._config)
+            items = as_items(y_true, y_pred, sample_weight, self._config)
             if items is not None:
                 truth, prediction, weights = items
                 return self.update(truth, prediction, sample_weight=weights)

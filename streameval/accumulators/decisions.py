@@ -268,7 +268,7 @@ def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> Scores:
     return as_comparable(y_pred, name="y_pred")
 
 
-def flattened(
+def as_items(
     y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
 ) -> tuple[Array, Array, Any] | None:
     """Read (n, 1) as (n,), and labels of more dimensions item by item.

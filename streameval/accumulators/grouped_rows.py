@@ -20,7 +20,7 @@ from streameval.inputs.arrays import as_array, as_ids, read_weights
 from streameval.inputs.values import Value, ValueCodes
 from streameval.inputs.weighted_rows import rows_of_units, weighted_rows
 from streameval.states.flat import FlatStates
-from streameval.states.runs import mapped, observed_codes, order_in_groups
+from streameval.states.runs import mapped, observed_codes, stable_order
 
 Key = Hashable
 
@@ -239,7 +239,7 @@ def _count_member(
         if stacks is not None:
             return FlatStates.of_stacks(member.options, stacks, state_type)
     if n_groups > 1:
-        order = order_in_groups(groups, n_groups)
+        order = stable_order(groups, n_groups)
         if rows is None:
             arrays = {array: column[order] for array, column in arrays.items()}
         else:

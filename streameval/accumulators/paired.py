@@ -12,7 +12,7 @@ import numpy as np
 
 from streameval.accumulators.base import BufferedAccumulator
 from streameval.accumulators.decisions import (
-    flattened,
+    as_items,
     read_codes,
     read_observed,
     score_of_pairs,
@@ -342,7 +342,7 @@ class Paired(
         """Read labels of more dimensions item by item."""
         config = self._config.labels
         given = truth, prediction, sample_weight
-        return flattened(*given, config) or given
+        return as_items(*given, config) or given
 
     def _decided(self, truth: Array, prediction: Array, sample_weight: Any) -> Decided:
         """Read the predictions of a model; rows that do not count are left out."""

@@ -13,7 +13,7 @@ from streameval.cli.options import (
     TASKS,
     TOGETHER,
     Options,
-    given,
+    given_names,
     option_text,
     refuse,
 )
@@ -119,7 +119,7 @@ def _check_tasks(tasks: Sequence[str], options: Options) -> None:
 
 
 def _check_together(options: Options) -> None:
-    held = given(options)
+    held = given_names(options)
     for needed, names in _NEEDED.items():
         if needed not in held and not held.isdisjoint(names):
             refuse(options, names, f"needs {option_text(needed)}")

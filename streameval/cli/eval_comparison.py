@@ -21,7 +21,7 @@ from streameval.cli.eval_run import CountedFiles, EvalRun, gathered_if_scattered
 from streameval.cli.gates import judge
 from streameval.cli.options import Options, Reporting
 from streameval.cli.outcome import Document
-from streameval.cli.slices import slice_entries, slice_name, slice_names
+from streameval.cli.slices import listed_slices, slice_entries, slice_name
 from streameval.cli.tasks.fields import check_one_column
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.paired import MAX_MODELS
@@ -168,7 +168,7 @@ def _compared_slices(
             apart.append(value)
     rest = [one.other for one in every]
     other = None if None in rest else _comparison(systems, rest, level)
-    text = f"{slice_names(first, apart)}: not compared, because not all systems have queries."
+    text = f"{listed_slices(first, apart)}: not compared, because not all systems have queries."
     notes = [Note("note", text)] if apart else []
     return attrs.evolve(first, by_value=compared, other=other), notes
 

@@ -116,10 +116,10 @@ def judge(gate: Gate, reading: Reading) -> Note:
     if math.isnan(reading.value):
         return Note("undecided", f"{found}, undefined on these rows.")
     if reading.deciding is None:
-        return Note("undecided", f"{found}, {without_interval(reading)}.")
+        return Note("undecided", f"{found}, {why_no_interval(reading)}.")
     decision = verdict(gate, reading.deciding)
     remedy = _remedy(gate, reading) if decision == "undecided" else ""
-    return Note(decision, f"{found}{within(reading.deciding)}.{remedy}")
+    return Note(decision, f"{found}{in_brackets(reading.deciding)}.{remedy}")
 
 
 def _remedy(gate: Gate, reading: Reading) -> str:
@@ -134,12 +134,12 @@ def _remedy(gate: Gate, reading: Reading) -> str:
     return f" To decide it: {rows} rows, or --level 0, which ignores sampling error."
 
 
-def without_interval(reading: Reading) -> str:
+def why_no_interval(reading: Reading) -> str:
     """Say why there is no interval, and what decides the gate without one."""
     return f"no sampling interval ({reading.why_none}); --level 0 ignores sampling error"
 
 
-def within(ends: Interval) -> str:
+def in_brackets(ends: Interval) -> str:
     """Write the ends of an interval that is more than one point."""
     low, high = ends
     return f" in [{low:.6g}, {high:.6g}]" if low < high else ""

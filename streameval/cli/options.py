@@ -689,7 +689,7 @@ def is_given(options: Any, name: str) -> bool:
     return bool(getattr(held, name) != getattr(attrs.fields(type(held)), name).default)
 
 
-def given(options: Options) -> set[str]:
+def given_names(options: Options) -> set[str]:
     """Name the options that the user set, with those of `reporting`."""
     names = (*attrs.fields_dict(Options), *attrs.fields_dict(Reporting))
     return {name for name in names if is_given(options, name)}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import UsageError
-from streameval.cli.gates import Gate, judge, verdict, within, without_interval
+from streameval.cli.gates import Gate, in_brackets, judge, verdict, why_no_interval
 from streameval.cli.terminal import Note
 from streameval.inputs.values import value_text
 from streameval.metrics.bounded import Interval
@@ -93,7 +93,7 @@ def slice_name(slices: Slices, value: Any) -> str:
     return ",".join(f"{column}={value_text(item)}" for column, item in slices.pairs(value))
 
 
-def slice_names(slices: Slices, values: Iterable[Any]) -> str:
+def listed_slices(slices: Slices, values: Iterable[Any]) -> str:
     """List some slices in a sentence."""
     return listed_few(slice_name(slices, value) for value in values)
 
@@ -227,9 +227,9 @@ def _over_slices(gate: Gate, what: Contrast, slices: Slices, search: Search, lev
     ends = search.bounds(what, known)
     said = [f"{gate.text}: {_number(what, slices, search)}"]
     if known and not unknown:
-        said[0] += f"{within(ends)} over {plural(len(known), 'slice')}"
+        said[0] += f"{in_brackets(ends)} over {plural(len(known), 'slice')}"
     if unknown:
-        said.append(f"{slice_names(slices, unknown)}: {without_interval(readings[unknown[0]])}")
+        said.append(f"{listed_slices(slices, unknown)}: {why_no_interval(readings[unknown[0]])}")
     if unknown or search.undefined:
         ends = _opened(what, search.better, ends)
     said += _left_out(slices, search, names_undefined=bool(search.numbers))
@@ -269,9 +269,9 @@ def _left_out(slices: Slices, search: Search, *, names_undefined: bool) -> list[
     """Name the slices that a search did not look at."""
     said = []
     if names_undefined and search.undefined:
-        said.append(f"undefined in {slice_names(slices, search.undefined)}")
+        said.append(f"undefined in {listed_slices(slices, search.undefined)}")
     if search.small:
-        said.append(f"left out by --min-n: {slice_names(slices, search.small)}")
+        said.append(f"left out by --min-n: {listed_slices(slices, search.small)}")
     return said
 
 

@@ -34,7 +34,7 @@ from streameval.cli.options import (
     taken,
 )
 from streameval.cli.outcome import described, laid_out
-from streameval.cli.states import check_output
+from streameval.cli.states import check_file_output
 from streameval.cli.tasks import plan_of
 from streameval.cli.tasks.clusters import clustered, dependence_of
 from streameval.cli.tasks.fields import check_columns
@@ -61,7 +61,7 @@ from streameval.errors import (
     UnknownMetricError,
 )
 from streameval.monitoring.alerts import read_rules
-from streameval.monitoring.checkpoint import Checkpoint, copy_checkpoint, files_of
+from streameval.monitoring.checkpoint import Checkpoint, checkpoint_files, copy_checkpoint
 from streameval.monitoring.delivery import LOG
 from streameval.monitoring.files import Tail
 from streameval.monitoring.intake import as_source
@@ -235,7 +235,7 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
     """
     for path in (watching.checkpoint, watching.output, watching.quarantine):
         if path is not None:
-            check_output(path, ())
+            check_file_output(path, ())
     with TemporaryDirectory(prefix="streameval-") as folder:
         held, copy = Path(str(watching.checkpoint)), Path(folder, "checkpoint.db")
         if held.exists() and held.stat().st_size:
@@ -272,7 +272,7 @@ def _remove_if_empty(path: Path) -> None:
     with suppress(StreamevalError):
         with closing(Checkpoint(path)) as checkpoint:
             is_empty = not checkpoint.number
-        for name in files_of(path) if is_empty else ():
+        for name in checkpoint_files(path) if is_empty else ():
             Path(name).unlink(missing_ok=True)
 
 

@@ -194,7 +194,7 @@ class SourceCounter:
 
     def result_of(self, shares: Iterable[States]) -> Any:
         """Read states that come share by share, each with its own values."""
-        read = in_order(shares)
+        read = read_in_order(shares)
         if self.by is None:
             return read[None] if read else self.make()
         return read
@@ -207,7 +207,7 @@ class SourceCounter:
         return {column: column in needed for column in (*self.columns.values(), *by)}
 
 
-def in_order(shares: Iterable[States]) -> dict[Any, Any]:
+def read_in_order(shares: Iterable[States]) -> dict[Any, Any]:
     """Read the accumulator of each value of a column, and put the values in order."""
     read = {value: from_bytes(states[value]) for states in shares for value in states}
     return {value: read[value] for value in sorted(read, key=order_of)}

@@ -18,7 +18,14 @@ from streameval.accumulators.parts import merge
 from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import positive_integer
-from streameval.engines._counting import Make, SourceCounter, States, in_order, text_of, value_of
+from streameval.engines._counting import (
+    Make,
+    SourceCounter,
+    States,
+    read_in_order,
+    text_of,
+    value_of,
+)
 from streameval.errors import InvalidInputError, Named
 
 try:
@@ -255,7 +262,7 @@ def read(path: str | os.PathLike[str]) -> Any:
     """
     by, texts = Batches(Path(path)).read()
     states = _by_value(texts)
-    return from_bytes(states[None]) if by is None else in_order([states])
+    return from_bytes(states[None]) if by is None else read_in_order([states])
 
 
 def _windowed(make: Make, options: Mapping[str, Any]) -> Windowed:

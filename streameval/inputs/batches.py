@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import converted, to_host
-from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
+from streameval.inputs.paths import ABSENT, cuts, is_nested, value_at
 from streameval.inputs.weighted_rows import are_positive
 
 
@@ -31,7 +31,7 @@ class TableBatch:
 
     def holds(self, name: str) -> bool:
         """Tell whether there is a column of this name, or one that it leads into."""
-        return name in self.names or (is_path(name) and self._inside(name) is not None)
+        return name in self.names or (is_nested(name) and self._inside(name) is not None)
 
     def column(self, name: str) -> Any:
         """Take a column out, once for all calls; an error names a missing one.

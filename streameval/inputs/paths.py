@@ -59,7 +59,7 @@ class Fields(Mapping[str, Any]):
         return sum(1 for _ in self)
 
 
-def is_path(name: str) -> bool:
+def is_nested(name: str) -> bool:
     """Tell whether a name may lead into an object."""
     return "." in name
 

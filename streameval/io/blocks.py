@@ -54,7 +54,7 @@ class Parsed:
     zones: set[bool] = attrs.field(factory=set)
 
 
-def fields_of(columns: Sequence[Argument], where: RowFilter | None = None) -> list[Field]:
+def fields_read(columns: Sequence[Argument], where: RowFilter | None = None) -> list[Field]:
     """List the fields that the columns and a filter read, each once."""
     read = columns if where is None else (*columns, *where.columns)
     fields = [
@@ -114,12 +114,12 @@ def _filtered(
     where: RowFilter,
 ) -> Parsed:
     """Assemble the rows that a filter keeps, and ignore faults of other rows."""
-    asked = {field: values[field] for field in fields_of(where.columns)}
+    asked = {field: values[field] for field in fields_read(where.columns)}
     decided = assemble(where.columns, asked, range(len(row_ids)))
     kept = np.zeros(len(row_ids), dtype=bool)
     kept[decided.row_ids] = where.kept(decided.batch)
     good = kept.tolist()
-    chosen = {field: _kept(values[field], good) for field in fields_of(columns)}
+    chosen = {field: _kept(values[field], good) for field in fields_read(columns)}
     more = [(row_ids[position], reason) for position, reason in decided.faults]
     parsed = assemble(columns, chosen, list(compress(row_ids, good)), [*faults, *more])
     return attrs.evolve(parsed, n_left_out=len(decided.row_ids) - int(kept.sum()))

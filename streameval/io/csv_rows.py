@@ -13,7 +13,7 @@ import attrs
 
 from streameval.errors import BadDataError, Named
 from streameval.exact.array_types import Array
-from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_of
+from streameval.io.blocks import Fault, Field, Parsed, assemble, fields_read
 from streameval.io.columns import Argument
 from streameval.io.csv_columns import PlainRows
 from streameval.io.errors import shown
@@ -210,7 +210,7 @@ class CsvBlock(Piece):
         """Read the columns of all rows of the right length."""
         fields = {
             (name, field_type): _position(name, self.layout.header, self.source)
-            for name, field_type in fields_of(columns, where)
+            for name, field_type in fields_read(columns, where)
         }
         values = self._whole(fields)
         if values is None:

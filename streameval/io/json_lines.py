@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import attrs
 
 from streameval.errors import BadDataError
-from streameval.inputs.paths import Fields, find, is_path
-from streameval.io.blocks import Fault, Parsed, assemble, fields_of
+from streameval.inputs.paths import Fields, find, is_nested
+from streameval.io.blocks import Fault, Parsed, assemble, fields_read
 from streameval.io.columns import Argument
 from streameval.io.errors import shown
 from streameval.io.json_structs import StructReader, Utf8Lines, struct_reader
@@ -126,7 +126,7 @@ class JsonBlock(Piece):
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that have them."""
-        fields = fields_of(columns, where)
+        fields = fields_read(columns, where)
         found: dict[str, list[Any]] = {name: [] for name, _ in fields}
         reader = struct_reader(tuple(found))
         lines = None if reader is None else Utf8Lines.of(self.data)
@@ -325,7 +325,7 @@ def _joined(numbered: Sequence[Sequence[int]]) -> Sequence[int]:
 
 def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
     """Return the values of one field or path, None where it is absent."""
-    return [find(row, name) for row in rows] if is_path(name) else [row.get(name) for row in rows]
+    return [find(row, name) for row in rows] if is_nested(name) else [row.get(name) for row in rows]
 
 
 def _parsed(

@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from streameval.exact.array_types import Ints, Mask
-from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
+from streameval.inputs.paths import ABSENT, cuts, is_nested, value_at
 from streameval.io.lines import is_utf8
 
 _TOGETHER = 1024
@@ -92,7 +92,7 @@ def struct_reader(names: tuple[str, ...]) -> StructReader | None:
     heads = [head for name in names for head, _ in cuts(name)]
     attributes = {name: f"f{number}" for number, name in enumerate(dict.fromkeys((*names, *heads)))}
     # A null differs from an absent field only if there are other paths to try.
-    absent = frozenset(filter(is_path, names)).union(heads)
+    absent = frozenset(filter(is_nested, names)).union(heads)
     fields = [
         (attribute, Any, msgspec.field(name=name, default=ABSENT if name in absent else None))
         for name, attribute in attributes.items()

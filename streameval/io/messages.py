@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
-from streameval.io.blocks import Block, Fault, Parsed, assemble, fields_of
+from streameval.io.blocks import Block, Fault, Parsed, assemble, fields_read
 from streameval.io.columns import Argument
 from streameval.io.csv_rows import CsvBlock
 from streameval.io.json_lines import JsonBlock
@@ -116,7 +116,7 @@ class FieldEntries:
                 good.append(row)
         values = {
             field: field[1].from_text([row.get(field[0], "") for row in good])
-            for field in fields_of(columns, where)
+            for field in fields_read(columns, where)
         }
         return assemble(columns, values, row_ids, faults, where)
 

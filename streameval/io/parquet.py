@@ -16,7 +16,7 @@ from streameval.errors import BadDataError, InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.inputs.coded import CodedTexts, coded_texts
 from streameval.inputs.paths import cuts, find
-from streameval.io.blocks import Parsed, assemble, fields_of
+from streameval.io.blocks import Parsed, assemble, fields_read
 from streameval.io.columns import (
     Argument,
     FieldType,
@@ -96,14 +96,14 @@ class ParquetBlock:
             listed = list(dict.fromkeys(file.schema.names))
             for batch in file.batches(self.group, shown):
                 unread = [None] * batch.num_rows
-                read = dict(zip(batch.schema.names, map(items_of, batch.columns), strict=True))
+                read = dict(zip(batch.schema.names, map(arrow_items, batch.columns), strict=True))
                 columns = [read.get(name, unread) for name in listed]
                 rows = zip(*columns, strict=True) if columns else repeat((), batch.num_rows)
                 yield from map(dict, map(zip, repeat(listed), rows))
 
     def parse(self, columns: Sequence[Argument], where: RowFilter | None = None) -> Parsed:
         """Read the columns; a row with a null in one of them is bad."""
-        fields = fields_of(columns, where)
+        fields = fields_read(columns, where)
         with _file(self.source, self._opened) as file:
             paths = {name: _found(name, file.schema, self.source) for name, _ in fields}
             table = file.table(self.group, [".".join(path.structs) for path in paths.values()])
@@ -334,7 +334,7 @@ def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Arra
         return coded
     column = _decoded(column)
     if path:
-        return [find(item, path) for item in items_of(column)]
+        return [find(item, path) for item in arrow_items(column)]
     if isinstance(wanted, Values) and str(column.type).startswith(_REPEATED):
         return _repeated(column, wanted)
     array = None
@@ -342,10 +342,10 @@ def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Arra
         array = (
             _vectors(column, wanted) if isinstance(wanted, Vectors) else _scalars(column, wanted)
         )
-    return items_of(column) if array is None else array
+    return arrow_items(column) if array is None else array
 
 
-def items_of(column: Any) -> list[Any]:
+def arrow_items(column: Any) -> list[Any]:
     """List the values of an Arrow column; times finer than microseconds become text."""
     import pyarrow as pa  # noqa: PLC0415
 
@@ -375,7 +375,7 @@ def _field_within(column: Any, path: list[Any]) -> Any:
 def _structs(column: Any) -> list[Any]:
     """List structures as dicts, with their fields read like columns."""
     names = [field.name for field in column.type]
-    parts = [items_of(_field_within(column, [at])) for at in range(len(names))]
+    parts = [arrow_items(_field_within(column, [at])) for at in range(len(names))]
     rows = zip(column.is_valid().to_pylist(), *parts, strict=True)
     return [dict(zip(names, row, strict=True)) if is_valid else None for is_valid, *row in rows]
 
@@ -407,7 +407,7 @@ def _scalars(column: Any, wanted: FieldType) -> Array | None:
 def _repeated(column: Any, wanted: Values) -> Array:
     """Read each distinct value once."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
-    distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
+    distinct = objects([wanted.made(value) for value in arrow_items(encoded.dictionary)])
     values: Array = distinct[array_of(encoded.indices)]
     return values
 

@@ -24,9 +24,9 @@ from streameval.io.trec_rows import (
     TextArray,
     TrecForm,
     TrecTable,
+    cut_between_queries,
     first_rows,
     tables,
-    whole_queries,
 )
 
 Path = str | os.PathLike[str]
@@ -305,7 +305,7 @@ def sized_runs(
     """
     taken = 0
     with opened(source, copy=copy) as stream:
-        for table in whole_queries(tables(stream, RUN), rows, stream.name):
+        for table in cut_between_queries(tables(stream, RUN), rows, stream.name):
             yield _checked(Run, table, stream.name), stream.taken - taken
             taken = stream.taken
 
@@ -314,7 +314,7 @@ def is_scattered(source: str, *, copy: BinaryIO | None = None) -> bool:
     """Tell whether a query of a run reappears after another one, in one pass over the file."""
     with opened(source, copy=copy) as stream:
         try:
-            for _ in whole_queries(tables(stream, RUN), 1, stream.name):
+            for _ in cut_between_queries(tables(stream, RUN), 1, stream.name):
                 pass
         except ScatteredQueryError:
             return True

@@ -217,7 +217,9 @@ def order_by_rank(rows: Sequence[Sequence[str]]) -> str:
     return "rise" if min(steps) > 0 else "" if any(steps) else "are equal"
 
 
-def whole_queries(parts: Iterable[TrecTable], min_rows: int, source: str) -> Iterator[TrecTable]:
+def cut_between_queries(
+    parts: Iterable[TrecTable], min_rows: int, source: str
+) -> Iterator[TrecTable]:
     """Cut tables between queries instead, each after at least `min_rows` rows.
 
     Raises

@@ -135,7 +135,7 @@ class Conversion:
                     argument="shift",
                 )
             labels = labels[:, 1:]
-        return class_labels(accumulator, labels)
+        return labels_of_one_hot(accumulator, labels)
 
     def prediction(self, accumulator: Accumulator[Any, Any], outputs: Any) -> Any:
         """Read what a model returned."""
@@ -187,13 +187,14 @@ def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:
         return 1 / (1 + np.exp(negative - positive))
 
 
-def class_labels(accumulator: Accumulator[Any, Any], labels: Any) -> Any:
+def labels_of_one_hot(accumulator: Accumulator[Any, Any], labels: Any) -> Any:
     """Convert one-hot rows to the labels of the classes, if one class a row is counted.
 
     Anything else is returned unchanged.
 
     >>> import streameval as se
-    >>> class_labels(se.ConfusionAccumulator(["cat", "dog"]), np.array([[0, 1], [1, 0]])).tolist()
+    >>> acc = se.ConfusionAccumulator(["cat", "dog"])
+    >>> labels_of_one_hot(acc, np.array([[0, 1], [1, 0]])).tolist()
     ['dog', 'cat']
     """
     options = [member.options for member in _members(accumulator)]

@@ -175,7 +175,7 @@ class Arrivals:
         time, floor = map(_time_or_none, fields[:2])
         recent = fields[2] if len(fields) > 2 else []
         require(isinstance(recent, list), "the last rows of a partition are not a list")
-        return self.partitions.restored(time, floor, list(map(read_time, recent)))
+        return self.partitions.restored(time, floor, list(map(checked_time, recent)))
 
     def _compact(self) -> None:
         """Join the newest chunks of a partition if many of them are small."""
@@ -194,11 +194,11 @@ class Arrivals:
                 self._chunks.append(_Chunk(partition, select(rows, order)))
 
 
-def read_time(value: Any) -> int:
+def checked_time(value: Any) -> int:
     """Check a time in a stored state; a watermark can precede the first time."""
     require(type(value) is int and -2 * MAX_TIME < value < MAX_TIME, "a time is out of range")
     return int(value)
 
 
 def _time_or_none(value: Any) -> int | None:
-    return None if value is None else read_time(value)
+    return None if value is None else checked_time(value)

@@ -56,7 +56,7 @@ CREATE TABLE outbox (id TEXT PRIMARY KEY, number INTEGER NOT NULL, event TEXT NO
 """
 
 
-def files_of(path: str | os.PathLike[str]) -> list[str]:
+def checkpoint_files(path: str | os.PathLike[str]) -> list[str]:
     """List the files of a checkpoint: the file itself, those of SQLite, and the lock."""
     target = os.path.realpath(path)
     return [os.fspath(path), *(f"{target}{end}" for end in ("", "-wal", "-shm", _LOCK))]

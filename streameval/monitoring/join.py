@@ -80,7 +80,7 @@ import numpy.typing as npt
 
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
 from streameval.exact.array_types import Array, Ints, Mask
-from streameval.monitoring.arrivals import Arrivals, read_time
+from streameval.monitoring.arrivals import Arrivals, checked_time
 from streameval.monitoring.pending_runs import (
     KEY_LAYOUT,
     MAX_TIME,
@@ -498,7 +498,7 @@ class Join:
         require(dead.keys() <= set(used[n_chunks:]), "a bitmap is not used")
         require(next_id > max(used, default=-1), "the next id is used")
         self._n_released = n_released
-        self._decided, self._expired = map(read_time, (state["decided"], state["expired"]))
+        self._decided, self._expired = map(checked_time, (state["decided"], state["expired"]))
         self._counters = {name: counters[name] for name in COUNTERS}
         self._take_again()
 

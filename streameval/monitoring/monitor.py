@@ -18,7 +18,7 @@ from streameval.accumulators.base import fork
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import CorruptStateError, InvalidInputError, StreamevalError
 from streameval.inputs.paths import Fields
-from streameval.monitoring.checkpoint import Checkpoint, files_of
+from streameval.monitoring.checkpoint import Checkpoint, checkpoint_files
 from streameval.monitoring.delivery import Delivery
 from streameval.monitoring.health import Health, exporting
 from streameval.monitoring.intake import Intake, as_source
@@ -462,7 +462,7 @@ class Monitor:
 
     def _refuse_own_files(self, sources: Iterable[Source]) -> None:
         """Refuse to write to files that would be read as rows."""
-        own = dict.fromkeys(files_of(self._name), "checkpoint")
+        own = dict.fromkeys(checkpoint_files(self._name), "checkpoint")
         if self._output is not None:
             own[self._output.path] = "output"
         for path in [] if self._quarantine is None else self._quarantine.paths:
@@ -565,7 +565,7 @@ class Monitor:
             **stage.vitals(now),
             commit_seconds=before.commit_seconds if before and duration is None else duration,
             lag_bytes=self._intake.lag_bytes,
-            checkpoint_bytes=size_of_files(files_of(self._name)[1:]),
+            checkpoint_bytes=size_of_files(checkpoint_files(self._name)[1:]),
             memory_bytes=memory_of_process(),
             undelivered=undelivered,
             refused=refused,

@@ -13,7 +13,7 @@ from streameval.configs.inner import key_columns
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.exact.array_types import Array
 from streameval.inputs.paths import Fields
-from streameval.io.blocks import assemble, fields_of
+from streameval.io.blocks import assemble, fields_read
 from streameval.io.columns import Argument, FieldType, as_text, objects
 from streameval.io.times import Gaps
 from streameval.runs.columns import chosen_columns, columns_of, group_columns
@@ -266,6 +266,6 @@ def batch_of(columns: Sequence[Argument], rows: Sequence[RawRow]) -> dict[str, A
 
     values = {
         (name, field_type): [read(field_type, row.get(name)) for row in rows]
-        for name, field_type in fields_of(columns)
+        for name, field_type in fields_read(columns)
     }
     return dict(assemble(columns, values, range(len(rows))).batch)

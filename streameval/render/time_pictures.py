@@ -26,7 +26,7 @@ _NAME_WIDTH = 28
 _SMALL = 228, 130
 
 
-def over_time(lines: Sequence[TimeLine], metric: str, level: float) -> Html:
+def pictures_over_time(lines: Sequence[TimeLine], metric: str, level: float) -> Html:
     """Draw a metric of all rows over time, below it each slice, and list the values in a table."""
     whole, *slices = lines
     title = element("figcaption", element("h3", f"{metric} over time"))

@@ -13,7 +13,7 @@ import numpy as np
 from streameval.errors import BadDataError
 from streameval.exact.array_types import Array
 from streameval.inputs.judged_runs import judged_rows
-from streameval.io.blocks import Block, Parsed, assemble, fields_of
+from streameval.io.blocks import Block, Parsed, assemble, fields_read
 from streameval.io.columns import Argument, Texts, objects
 from streameval.io.errors import BadRow, shown
 from streameval.io.formats import read_blocks
@@ -107,7 +107,7 @@ class QueryRows:
         more = [column for column in columns if column.argument not in ARGUMENTS]
         values = {
             (name, field_type): [row.get(name) for row in self.rows]
-            for name, field_type in fields_of(more)
+            for name, field_type in fields_read(more)
         }
         found = assemble(more, values, range(len(self.queries)))
         kept = np.array(found.row_ids, dtype=np.intp)

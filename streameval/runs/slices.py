@@ -25,7 +25,7 @@ from streameval.inputs.coded import CodedTexts
 from streameval.inputs.values import combined, items_of, rank_of
 from streameval.io.columns import Argument, Texts
 from streameval.runs.counting import Plan, RowShare, update_with
-from streameval.states.runs import order_in_groups
+from streameval.states.runs import stable_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -273,7 +273,7 @@ class Apart:
         if named is not None:
             coded = coded.mapped(lambda value: value if value in named else Rest)
         arrays = {name: array for name, array in batch.items() if name not in self._columns}
-        order = order_in_groups(coded.codes, len(coded.texts))
+        order = stable_order(coded.codes, len(coded.texts))
         ends = np.cumsum(np.bincount(coded.codes, minlength=len(coded.texts))).tolist()
         changed = {}
         for value, rows in zip(coded.texts, map(slice, [0, *ends], ends), strict=True):

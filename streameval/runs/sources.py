@@ -8,7 +8,7 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
-from streameval.inputs.paths import Fields, is_path
+from streameval.inputs.paths import Fields, is_nested
 from streameval.io.formats import read_blocks
 from streameval.io.notation import Dialect
 from streameval.io.streams import CutShortError
@@ -212,7 +212,7 @@ def named_in(rows: Sequence[Fields], columns: Iterable[str]) -> list[str]:
     return [
         column
         for column in columns
-        if column in fields or (is_path(column) and any(column in row for row in rows))
+        if column in fields or (is_nested(column) and any(column in row for row in rows))
     ]
 
 

@@ -19,7 +19,7 @@ from streameval.exact.score_keys import Keys, are_keys, scores_of
 from streameval.inputs.classes import Label, canonical_label
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.runs import order_in_groups
+from streameval.states.runs import stable_order
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import BudgetedState, check_numbers
 from streameval.states.tables import (
@@ -290,7 +290,7 @@ def _ordered_rows(
     scores, tables, n_tables = rows.scores.ravel(), groups, n_groups * n_curves
     if n_curves > 1:
         tables = (groups * n_curves + np.arange(n_curves)[:, None]).ravel()
-    order = order_in_groups(tables, n_tables)
+    order = stable_order(tables, n_tables)
     if rows.has_gaps:
         order = order[~np.isnan(scores[order])]
         tables = tables[order]

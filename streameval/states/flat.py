@@ -16,7 +16,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.narrow import narrowed
-from streameval.states.runs import chunks, order_in_groups
+from streameval.states.runs import chunks, stable_order
 from streameval.states.stack import PARTS, Stack, StackableState, SummableState
 from streameval.states.state import (
     READ_ERRORS,
@@ -134,7 +134,7 @@ class FlatStates:
         """
         sizes = np.bincount(groups, minlength=n_groups)
         is_ordered = bool((groups[1:] >= groups[:-1]).all())
-        order = None if is_ordered else order_in_groups(groups, n_groups)
+        order = None if is_ordered else stable_order(groups, n_groups)
         if issubclass(self.state_type, SummableState) and len(self) > n_groups:
             return self._sum_runs(sizes, order)
         ordered = self if order is None else self.taken(order)

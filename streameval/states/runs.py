@@ -19,7 +19,7 @@ def narrow_codes(n_codes: int) -> np.dtype[Any]:
     return np.dtype(np.uint16 if n_codes <= _SMALL else np.uint32 if n_codes < 2**32 else np.int64)
 
 
-def order_in_groups(groups: Array, n_groups: int) -> Indices:
+def stable_order(groups: Array, n_groups: int) -> Indices:
     """Find the stable order that puts items of the same group together."""
     return np.argsort(groups.astype(narrow_codes(n_groups), copy=False), kind="stable")
 

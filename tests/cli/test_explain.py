@@ -10,7 +10,7 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.cli.states.explain import brief
+from streameval.cli.states.explain import shortened
 from streameval.configs.measures.requested import DEFAULT_MEASURES
 from streameval.render.text import listed_few, numbers
 from streameval.results.result import Result
@@ -514,7 +514,7 @@ def test_explain_needs_no_docstrings(kind, explained, folder):
     ],
 )
 def test_brief_values_stay_short(value, text):
-    assert brief(value) == text
+    assert shortened(value) == text
 
 
 def test_listed_names_that_mean_something_to_a_terminal_are_quoted():

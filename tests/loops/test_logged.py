@@ -10,7 +10,13 @@ import pytest
 from offenders import each
 
 import streameval as se
-from streameval.loops._logged import Conversion, Logged, binary_scores, class_labels, is_function
+from streameval.loops._logged import (
+    Conversion,
+    Logged,
+    binary_scores,
+    is_function,
+    labels_of_one_hot,
+)
 from streameval.loops.transformers import Evaluate
 
 LOGITS = np.array([[2.0, -1.0], [0.0, 3.0], [-1000.0, 1000.0]])
@@ -152,8 +158,8 @@ ONE_HOT = np.eye(3)[[2, 0, 1]]
     ],
 )
 def test_rows_that_mark_one_class_become_labels(acc, labels):
-    assert class_labels(acc, ONE_HOT).tolist() == labels
-    assert class_labels(se.PRCurveSketch(), ONE_HOT[:, 1:][[0, 2]]).tolist() == [1, 0]
+    assert labels_of_one_hot(acc, ONE_HOT).tolist() == labels
+    assert labels_of_one_hot(se.PRCurveSketch(), ONE_HOT[:, 1:][[0, 2]]).tolist() == [1, 0]
 
 
 @each(
@@ -169,7 +175,7 @@ def test_rows_that_mark_one_class_become_labels(acc, labels):
     ],
 )
 def test_other_labels_are_left_alone(acc, labels):
-    assert class_labels(acc, labels) is labels
+    assert labels_of_one_hot(acc, labels) is labels
 
 
 def test_only_accumulators_are_logged():

@@ -36,7 +36,7 @@ _BEGINNING = 40
 _IN_A_NAME = re.compile(r"[^\w .,+@-]")
 
 
-def check_output(path: str, inputs: Iterable[str]) -> None:
+def check_file_output(path: str, inputs: Iterable[str]) -> None:
     """Check before the work starts that the file can be written.
 
     Raises
@@ -74,7 +74,7 @@ def check_state_output(path: str, inputs: Iterable[str]) -> None:
     BadDataError
         If the folder does not exist, or the path is not a file or is a file of another type.
     """
-    check_output(path, inputs)
+    check_file_output(path, inputs)
     target = Path(path)
     if target.is_file() and target.stat().st_size:
         with target.open("rb") as file:
@@ -200,7 +200,7 @@ def is_folder(path: str) -> bool:
         return False  # whoever reads it says why
 
 
-def check_distinct(paths: Sequence[str]) -> None:
+def check_different_files(paths: Sequence[str]) -> None:
     """Raise UsageError if one file is given twice, even through a link."""
     first: dict[str, str] = {}
     for path in paths:

@@ -17,7 +17,7 @@ from streameval.cli.gates import Worsening, decide
 from streameval.cli.options import Reporting
 from streameval.cli.outcome import Document
 from streameval.cli.states import checked, load_state, panes_of
-from streameval.cli.states.explain import brief, every_option
+from streameval.cli.states.explain import every_option, shortened
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.cli.window_text import edge_before
@@ -255,7 +255,7 @@ def _about_options(a: _Side, b: _Side) -> Iterator[Note]:
     """Name the options that differ."""
     mine, theirs = every_option(a.accumulator), every_option(b.accumulator)
     parts = [
-        f"{name} ({brief(mine[name])} and {brief(theirs[name])})"
+        f"{name} ({shortened(mine[name])} and {shortened(theirs[name])})"
         for name in mine
         if name in theirs and mine[name] != theirs[name]
     ]

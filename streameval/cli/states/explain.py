@@ -56,10 +56,10 @@ def _flat(options: Mapping[str, Any]) -> dict[str, Any]:
 _LONGEST = 50
 
 
-def brief(value: Any) -> str:
+def shortened(value: Any) -> str:
     """Write the value of an option; shorten a long one to its beginning.
 
-    >>> brief(0.5), brief(tuple(range(99)))
+    >>> shortened(0.5), shortened(tuple(range(99)))
     ('0.5', '(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ... 99 in all)')
     """
     text = repr(value)
@@ -159,7 +159,7 @@ def _options(accumulator: Any) -> Iterator[tuple[str, str]]:
     declared = attrs.fields_dict(type(Member.of(accumulator).options))
     for name, value in options.items():
         by_default = is_default(accumulator, name)
-        yield f"{' ' if by_default else '*'} {name:<{longest}}  {brief(value)}", ""
+        yield f"{' ' if by_default else '*'} {name:<{longest}}  {shortened(value)}", ""
         if not by_default:
             yield f"    {declared[name].metadata['text']}", "    "
 

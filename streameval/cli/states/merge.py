@@ -10,7 +10,7 @@ from typing import Any
 from streameval.accumulators.parts import Parts
 from streameval.cli.errors import UsageError
 from streameval.cli.states import (
-    check_distinct,
+    check_different_files,
     check_folder,
     check_state_output,
     is_folder,
@@ -39,7 +39,7 @@ def merge(states: Sequence[str], output: str) -> CommandOutput:
     IncompatibleStateError
         If a state does not fit those before it; the message names its file.
     """
-    check_distinct(states)
+    check_different_files(states)
     if any(map(is_folder, states)):
         return _merge_folders(states, output)
     check_state_output(output, states)

@@ -16,8 +16,8 @@ from streameval.cli.options import Reporting, refuse
 from streameval.cli.outcome import Document, Findings, documented, evidence_of
 from streameval.cli.slices import OF_ORDER
 from streameval.cli.states import (
-    check_distinct,
-    check_output,
+    check_different_files,
+    check_file_output,
     checked,
     is_folder,
     load_state,
@@ -109,8 +109,8 @@ def report(
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"-o {output}: the name must end in .html.")
     files = states_of(states)
-    check_output(output, files)
-    check_distinct(files)
+    check_file_output(output, files)
+    check_different_files(files)
     held = {title: _held(path) for title, path in titles(list(states)).items()}
     level, metrics = reporting.level, reporting.metrics
     page = html_report(held, title=title, level=level, confusions=confusions, metrics=metrics)
