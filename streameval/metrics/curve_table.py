@@ -550,6 +550,9 @@ TABLE = Table(
         aliases=("accuracy_rejection", "selective_risk", "risk_coverage"),
         help="The accuracy of decisions at 0.5, if those of less confidence are rejected.",
         notes="0 if all decisions are rejected.",
+        is_substitute=lambda curve, value, least: (
+            not value and not curve.selective_coverage(least).high
+        ),
         formula=r"\frac{|\{i: \hat y_i = y_i, \max(p_i, 1 - p_i) \ge c\}|}"
         r"{|\{i: \max(p_i, 1 - p_i) \ge c\}|}",
         oracle="the definition, over all examples",

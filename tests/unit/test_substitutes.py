@@ -38,6 +38,11 @@ PAIRED = se.Paired(measures=["recall", "precision", "matthews_corrcoef"])
         (TAGS.copy().update([[0, 1]], [[0, 0]]), {"matthews_corrcoef": 0.0}),
         (CURVE, {"precision_at(0.75)": None, "precision_at(0.5)": 0.5, "f_at(0.75)": 0.0}),
         (se.PRCurveSketch().update([0], [0.25]), {"f_at(0.5)": None, "roc_auc": None}),
+        (
+            se.PRCurveSketch().update([0, 1], [0.75, 0.5]),
+            {"selective_accuracy(0.75)": 0.0, "selective_accuracy(0.875)": None}
+            | {"selective_coverage(0.875)": 0.0},
+        ),
         (NOTHING_FOUND, {"map": None, "gm_map": None, "map[median]": None, "num_ret": 2.0}),
         (RANKING.copy().add_missing(["q"]), {"map": 0.0, "gm_map": 1e-5}),
         (
