@@ -411,7 +411,7 @@ class Metric:
 
 def count_row(name: str, heading: str, text: str, **row: Any) -> Metric:
     """Make the row of a weight or count."""
-    return Metric(name=name, heading=heading, help=text, is_count=True, **row)
+    return Metric(name=name, heading=heading, help=text, limits=NOT_NEGATIVE, is_count=True, **row)
 
 
 EXAMPLES = count_row("n", "Examples", "The sum of the weights of all examples.")

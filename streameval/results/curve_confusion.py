@@ -15,9 +15,10 @@ from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.exact.array_types import Floats
 from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
-from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.bounded import Bounded, Interval, outward
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.points import CellTable
+from streameval.metrics.table import UNLIMITED
 from streameval.metrics.thresholds import BoundedArray, outcome_at
 from streameval.results.confusion import Confusion
 from streameval.results.names import metric_name
@@ -65,7 +66,8 @@ def metrics_at(
         estimate = _confusion(table, threshold, *map(_nearest, outcome.estimate))
         every = [estimate, *(_confusion(table, threshold, *corner) for corner in corners)]
         for name, values in found.items():
-            values.append(_hull(*(float(one.read(name, level=0.0).value) for one in every)))
+            limits = estimate.asked(name).row.limits or UNLIMITED
+            values.append(_hull(limits, *(float(one.read(name, level=0.0).value) for one in every)))
     return {name: BoundedArray.of(values) for name, values in found.items()}
 
 
@@ -75,11 +77,15 @@ def _nearest(number: Fraction) -> FixedPoint:
     return FixedPoint(np.array(whole), np.array(fraction) if fraction else None)
 
 
-def _hull(value: float, *corners: float) -> Bounded:
-    """Bound a rounded number by those at the corners; nan if it is undefined at one of them."""
+def _hull(limits: Interval, value: float, *corners: float) -> Bounded:
+    """Bound a rounded number by those at the corners; nan if it is undefined at one of them.
+
+    `limits` are the ends of the metric's range.
+    """
     if any(map(math.isnan, (value, *corners))) or len({*corners}) == 1:
         return Bounded(math.nan if len({*corners}) > 1 else value)
-    return outward(min(corners), value, max(corners), min_value=-math.inf, max_value=math.inf)
+    lowest, highest = limits
+    return outward(min(corners), value, max(corners), min_value=lowest, max_value=highest)
 
 
 def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:

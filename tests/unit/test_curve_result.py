@@ -300,6 +300,17 @@ def test_metrics_are_nan_at_a_threshold_where_nothing_may_be_predicted() -> None
     assert [math.isnan(one) for one in found["recall"]] == [False, False]
 
 
+@each(
+    ("metric", "least", "most"),
+    [("recall", 0, 1), ("tp", 0, math.inf), ("matthews_corrcoef", -1, 1), ("fp", 0, math.inf)],
+)
+def test_bounds_of_metrics_at_thresholds_are_within_the_range_of_each(
+    metric: str, least: float, most: float
+) -> None:
+    found = curve([0, 0, 1, 1], [0.1, 0.4, 0.6, 0.9], budget=1).at([0.5], [metric])[metric][0]
+    assert least <= found.low < found < found.high <= most
+
+
 def test_confusions_of_equal_counts_differ_by_their_thresholds() -> None:
     found = curve(*COARSE, budget=3)
     assert found.confusion_at(0.2) == found.confusion_at(0.2) != found.confusion_at(0.3)
