@@ -45,10 +45,12 @@ def pictures_over_time(lines: Sequence[TimeLine], metric: str, level: float) -> 
         for line in slices[:_MAX_SMALL]
     ]
     more = len(slices) - len(small)
-    note = [element("p", f"and {more:,} more in the table", class_="note")] if more else []
+    note = [element("p", f"and {more:,} more, left out", class_="note")] if more else []
     beside = [element("div", *small, class_="small"), *note] if small else []
-    table = _time_table(whole, metric, level, slices[:_MAX_COLUMNS])
-    folded = element("details", element("summary", "Values"), table)
+    listed = slices[:_MAX_COLUMNS]
+    of = f", of the first {len(listed)} slices" if len(listed) < len(slices) else ""
+    table = _time_table(whole, metric, level, listed)
+    folded = element("details", element("summary", f"Values{of}"), table)
     return element("figure", title, *drawn, *beside, folded, class_="over-time")
 
 

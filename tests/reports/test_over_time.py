@@ -147,3 +147,20 @@ def test_values_of_slices_of_equal_names_have_a_column_each() -> None:
     table = html_report({"w": held}).partition("<summary>Values</summary>")[2]
     heads = table.partition("</thead>")[0]
     assert heads.count(">7</th>") == 2
+
+
+@each(
+    ("n_slices", "of", "left_out"),
+    [(8, "", []), (9, ", of the first 8 slices", []), (26, ", of the first 8 slices", [2])],
+)
+def test_page_says_which_slices_its_pictures_and_its_table_leave_out(
+    n_slices: int, of: str, left_out: list[int]
+) -> None:
+    held = se.Windowed(se.Sliced(se.MeanAccumulator(), "city"), pane=1)
+    held.update({"value": [1] * n_slices, "city": range(n_slices), "time": [1] * n_slices})
+    page = html_report({"w": held})
+    assert page.count(f"<summary>Values{of}</summary>") == page.count("<summary>Values")
+    said = [text(one) for one in read(page).iter("p") if one.get("class") == "note"]
+    assert [one for one in said if "left out" in one][:1] == [
+        f"and {n} more, left out" for n in left_out
+    ]
