@@ -79,7 +79,7 @@ class Moments:
         n, mean = self.n, self.truth / self.n
         squares = self.squared_truth / n - mean**2
         errors = self.squared_error / n
-        if not errors:
+        if not errors or n < 2:
             return UNDEFINED
         fourth = (self.fourth_truth - 4 * mean * self.third_truth) / n
         fourth += 6 * mean**2 * self.squared_truth / n - 3 * mean**4
@@ -91,7 +91,7 @@ class Moments:
         if math.isinf(unexplained):
             return UNDEFINED
         variance = MeanLoss(n, Fraction(0), own - shared).variance
-        if not variance:
+        if not variance or own + shared < 0:  # moments below 2**-968 are rounded
             return UNDEFINED
         deviations = MeanLoss(n, 2 * n, own + shared).deviations(z)
         low, high = around(unexplained, math.sqrt(variance) * deviations)

@@ -29,6 +29,23 @@ def test_r2_without_bounds_may_be_anything() -> None:
     assert "-inf" in result.report()
 
 
+@each(
+    ("y_true", "y_pred"),
+    [
+        ([1.9e-152], [7.7e-150]),
+        (
+            [-2e-87, 5e-88, -2e-87, 6e-88, -5e-88, 9e-88],
+            [1e-80, -7e-81, 9e-81, 4e-82, 4e-81, 5e-81],
+        ),
+    ],
+)
+def test_r2_may_be_anything_where_sums_are_too_small_to_tell(
+    y_true: list[float], y_pred: list[float]
+) -> None:
+    result = se.RegressionAccumulator(intervals=True).update(y_true, y_pred).compute()
+    assert result.confidence("r2") == (-math.inf, 1.0)
+
+
 @each("y_true", [[], [2.0], [2.0, 2.0]])
 def test_r2_is_undefined_without_a_spread(y_true: list[float]) -> None:
     assert math.isnan(se.RegressionAccumulator().update(y_true, y_true).compute().r2)
