@@ -124,6 +124,14 @@ def test_gates_are_on_values_and_on_differences_in_either_order(call, runs):
     assert call(*given, unsure[0], "--level", "0").code == 0
 
 
+def test_gates_are_undecided_where_no_query_has_anything_to_find(call, runs, folder):
+    (folder / "qrels").write_text("".join(f"{query} 0 d0 0\n" for query in QUERIES))
+    given = ("eval", *runs, *RANKING, "--qrels", "qrels", "--compare", "--require")
+    done = call(*given, "map[best.run - poor.run]>=0", "--level", "0")
+    assert done.code == 1
+    assert done.err.endswith("map[best.run - poor.run]>=0: nan, undefined on these rows.\n")
+
+
 def test_queries_that_a_run_lacks_count_unless_they_are_left_out(call, runs, folder):
     (folder / "good.run").write_text(run_text("good", QUERIES[5:]))
     given = ("eval", *runs, *RANKING, "--qrels", "qrels", "--compare")
