@@ -57,7 +57,7 @@ class Identities:
         few = len(column) // 8
         found, missed = self._table.find(words)
         try:
-            if len(missed) > few and len(codes) > self._table.n_values:
+            if len(missed) > few and self._table.n_values < len(codes) <= _MAX_ITEMS:
                 self._learn(codes, codes)
                 found, missed = self._table.find(words)
             if len(missed) > few:
@@ -81,9 +81,8 @@ class Identities:
         else:
             new = {id(item): item for item in items if type(item) is str or item is None}
         known = self._table.items | new
-        if len(known) > _MAX_ITEMS:
-            known = new if len(new) <= _MAX_ITEMS else {}
-        self._table = _Table(known, codes)  # at once, for readers on other threads
+        # at once, for readers on other threads
+        self._table = _Table(known if len(known) <= _MAX_ITEMS else new, codes)
 
 
 class _Table:

@@ -329,8 +329,8 @@ def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
 
 def combined(parts: Sequence[tuple[Array, list[Value]]]) -> tuple[Ints, list[Value]]:
     """Combine the values of several columns into the tuples that occur in rows."""
-    codes, values = parts[0][0].astype(np.int64, copy=False), [(value,) for value in parts[0][1]]
-    for others, more in parts[1:]:
+    codes, values = np.zeros(len(parts[0][0]), dtype=np.int64), [()]
+    for others, more in parts:  # which may hold many more values than these rows
         kept, codes = distinct(codes * len(more) + others, name="column")
         pairs = (divmod(code, len(more)) for code in kept.tolist())
         values = [(*values[first], more[second]) for first, second in pairs]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import pytest
@@ -113,12 +113,35 @@ def test_identities_forget_objects_past_their_limit() -> None:
         assert len(identities._table.items) <= 2**14
 
 
-def test_identities_learn_nothing_of_too_many_values() -> None:
+class Unlisted(dict[object, int]):
+    """Codes of which some are looked up, and which are never gone through."""
+
+    def __iter__(self) -> NoReturn:
+        raise AssertionError
+
+
+def test_identities_do_not_go_through_too_many_values() -> None:
     objects = names(20_000)
-    codes = {name: code for code, name in enumerate(objects)}
+    codes = Unlisted({name: code for code, name in enumerate(objects)})
     identities = Identities()
     assert identities.find(column_of(objects), codes) is None
     assert identities._table.items == {}
+
+
+class Indexed(list[str]):
+    """Values of which some are read, and which are never gone through."""
+
+    def __iter__(self) -> NoReturn:
+        raise AssertionError
+
+
+def test_columns_are_combined_without_going_through_the_values_of_other_rows() -> None:
+    users, places = Indexed(f"u{code}" for code in range(1000)), Indexed("ab")
+    parts = [(np.array([7, 900, 7]), users), (np.array([1, 0, 1]), places)]
+    codes, found = values.combined(parts)
+    assert [found[code] for code in codes.tolist()] == [("u7", "b"), ("u900", "a"), ("u7", "b")]
+    codes, found = values.combined(parts[::-1])
+    assert [found[code] for code in codes.tolist()] == [("b", "u7"), ("a", "u900"), ("b", "u7")]
 
 
 def test_identities_keep_their_objects_alive() -> None:
