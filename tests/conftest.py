@@ -28,6 +28,8 @@ APART = r"pytest\.mark\.(?:slow|long|engine|server)\b"
 
 FILE_APART = re.compile(rf"^pytestmark = (?:\[\s*)?{APART}", re.MULTILINE)
 TEST_APART = re.compile(rf"^@{APART}", re.MULTILINE)
+TEST = re.compile(r"\bdef test_|^(?:class )?Test\w|^test_\w", re.MULTILINE)
+"""A test, or what is given the name of one, such as the machine of Hypothesis."""
 
 MEMORY = Path("/dev/shm")
 is_usable = MEMORY.is_dir() and os.access(MEMORY, os.W_OK | os.X_OK)
@@ -58,7 +60,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 def is_apart(source: str) -> bool:
     """Check whether a file, or each test in it, has one of the marks."""
-    tests = [part for part in source.split("\n\n\n") if "def test_" in part]
+    tests = filter(TEST.search, source.split("\n\n\n"))
     return bool(FILE_APART.search(source)) or all(map(TEST_APART.search, tests))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import pytest
 from offenders import each
@@ -43,3 +44,23 @@ def test_each_lets_no_value_be_skipped() -> None:
 
     with pytest.raises(BaseExceptionGroup, match="fails with 1 of 1 values of reason"):
         skipped()
+
+
+@each(
+    ("more", "expected"),
+    [
+        ("", True),
+        ("\n\n\n@each('a', [1])\n@pytest.mark.long\ndef test_b(a):\n    pass\n", True),
+        ("\n\n\ndef test_b():\n    pass\n", False),
+        ("\n\n\nTestMachine = Machine.TestCase\n", False),
+        ("\n\n\nclass TestMore(Tests):\n    pass\n", False),
+        ("\n\n\nclass Tests:\n    @pytest.mark.slow\n    def test_b(self):\n        pass\n", False),
+    ],
+)
+def test_a_file_is_left_out_where_all_its_tests_are(
+    more: str, expected: bool, pytestconfig: pytest.Config
+) -> None:
+    conftest = pytestconfig.pluginmanager.get_plugin(str(Path(__file__).parents[1] / "conftest.py"))
+    marked = "import pytest\n\n\n@pytest.mark.slow\ndef test_a():\n    pass\n"
+    assert conftest is not None
+    assert conftest.is_apart(marked + more) is expected
