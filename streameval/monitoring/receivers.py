@@ -311,16 +311,13 @@ def send(receiver: Receiver, event: JsonEvent, timeout: float) -> tuple[str, str
 
 
 def receiver_of(on_alert: Any) -> Receiver:
-    """Choose how events are delivered: to a URL, a command line, a function, or as it is given.
+    """Choose how events are delivered: to a URL, a command line or a function.
 
     Raises
     ------
     InvalidInputError
         When it is something else; the message shows no credentials.
     """
-    if hasattr(on_alert, "send"):
-        receiver: Receiver = on_alert
-        return receiver
     if callable(on_alert):
         return Function(on_alert)
     if not isinstance(on_alert, str):
