@@ -210,7 +210,7 @@ class CalibrationAccumulator(
         """
         from streameval.results.calibration import Calibration  # noqa: PLC0415 (rendering too)
 
-        return Calibration(self._config, self._state)
+        return Calibration(self._state, self._config)
 
     def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
         given = super()._named(*arrays, optional=optional)

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import attrs
+import numpy as np
+
+from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.array_types import Floats
+from streameval.inputs.classes import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.bounded import Interval
 from streameval.metrics.calibration import Bin
@@ -23,10 +29,37 @@ from streameval.metrics.table import (
     without_interval,
 )
 from streameval.metrics.values import MeanLoss
-from streameval.states.calibration import CalibrationMoments
+from streameval.states.calibration import CalibrationMoments, CalibrationSums
 
-if TYPE_CHECKING:
-    from streameval.results.calibration import Calibration
+
+@attrs.frozen(slots=False, eq=False, repr=False)
+class Probabilities:
+    """The sums of probabilities and of labels, bin by bin and class by class."""
+
+    _state: CalibrationSums
+    _config: CalibrationConfig
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The K classes in the order of the probabilities; empty for two of one probability."""
+        return self._config.labels
+
+    @property
+    def _bins(self) -> list[Bin]:
+        """The bins that hold some weight."""
+        state = self._state
+        return metrics.bins_of(state.prediction, state.hits, state.weight)
+
+    def _of_classes(self, function: Callable[..., float]) -> float | Floats:
+        """Compute a number of the sums of predictions and of labels.
+
+        It is that of the positive class, or one for each class.
+        """
+        state = self._state
+        if not self.labels:
+            return function(metrics.total(state.prediction), state.hits.total())
+        totals = enumerate(state.class_prediction)
+        return np.array([function(total, state.class_weight[k]) for k, total in totals])
 
 
 def _metric(name: str, **row: Any) -> Metric:
@@ -47,7 +80,7 @@ def _of_one(name: str, **row: Any) -> Metric:
 def _of_two(name: str, function: Callable[[Sequence[Bin]], float], **row: Any) -> Metric:
     """Make the row of a metric of the bins of two classes."""
 
-    def value(result: Calibration) -> float:
+    def value(result: Probabilities) -> float:
         if result.labels:
             raise InvalidInputError("is defined for two classes", argument=name)
         return function(result._bins)
@@ -61,17 +94,13 @@ def _of_two(name: str, function: Callable[[Sequence[Bin]], float], **row: Any) -
     )
 
 
-def _normalized_entropy(result: Calibration) -> float:
-    return quotient(result.log_loss, metrics.entropy(_class_weights(result)))
-
-
-def _d2_brier_score(result: Calibration) -> float:
+def _d2_brier_score(result: Probabilities) -> float:
     state, impurity = result._state, metrics.gini_impurity(_class_weights(result))
     null = impurity if result.labels else impurity / 2  # of one class, not of both
     return metrics.d2(state.brier.to_fraction(), null * state.n.to_fraction())
 
 
-def _class_weights(result: Calibration) -> list[Fraction]:
+def _class_weights(result: Probabilities) -> list[Fraction]:
     """List the weight of each class in the truth."""
     state = result._state
     if result.labels:
@@ -83,7 +112,7 @@ def _class_weights(result: Calibration) -> list[Fraction]:
 def _sampling_of(name: str) -> dict[str, Any]:
     """Make the function that computes the interval of a mean loss."""
 
-    def interval(result: Calibration, z: float) -> Interval:
+    def interval(result: Probabilities, z: float) -> Interval:
         state = result._state
         assert isinstance(state, CalibrationMoments)  # noqa: S101 - tells the type checker
         total, squares, largest = state.log_loss, state.squared_log_loss, 36.05
@@ -192,7 +221,9 @@ TABLE: Table = Table(
         notes="He et al., Practical lessons from predicting clicks on ads (2014). nan if the truth "
         "is always one class.",
         formula=r"\frac{\text{log loss}}{-\sum_k \bar y_k \log \bar y_k}",
-        value=_normalized_entropy,
+        value=lambda one: quotient(
+            TABLE["log_loss"].value(one), metrics.entropy(_class_weights(one))
+        ),
         oracle="scikit-learn, log_loss of the predictions and of the mean label",
         on_request=True,
     ),
@@ -206,7 +237,9 @@ TABLE: Table = Table(
         notes="0 is no better than that. nan if the truth is always one class.",
         formula=r"1 - \frac{\text{log loss}}{-\sum_k \bar y_k \log \bar y_k}",
         better="higher",
-        value=lambda one: metrics.d2(one.log_loss, metrics.entropy(_class_weights(one))),
+        value=lambda one: metrics.d2(
+            TABLE["log_loss"].value(one), metrics.entropy(_class_weights(one))
+        ),
         oracle="scikit-learn, d2_log_loss_score",
         on_request=True,
     ),

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+import attrs
+
+from streameval.configs.values import CatalogConfig
 from streameval.errors import Named
 from streameval.metrics.shares import mean
 from streameval.metrics.table import (
@@ -16,15 +18,21 @@ from streameval.metrics.table import (
     count_row,
 )
 from streameval.metrics.values import coverage, entropy, gini
+from streameval.states.catalog import Exposures
 
-if TYPE_CHECKING:
-    from streameval.results.values import Catalog
+
+@attrs.frozen(slots=False, eq=False, repr=False)
+class CatalogExposures:
+    """How often the items of a catalog were recommended."""
+
+    _state: Exposures
+    _config: CatalogConfig
 
 
 _NO_TEST = "it depends on all recommendations together"
 
 
-def _has_popularity(result: Catalog) -> bool:
+def _has_popularity(result: CatalogExposures) -> bool:
     return result._config.popularity
 
 
@@ -50,7 +58,7 @@ TABLE = Table(
     Metric(
         name="coverage",
         limits=None,
-        value=lambda result: coverage(result.n_recommended, result.n_items),
+        value=lambda result: coverage(len(result._state.items), result._config.n_items),
         aliases=("catalog_coverage", "catalog_coverage", "item_coverage", "itemcoverage"),
         heading="Coverage of the catalog",
         help="The share of the items of the catalog that were recommended, in [0, 1].",
@@ -63,7 +71,7 @@ TABLE = Table(
     Metric(
         name="gini",
         limits=SHARE,
-        value=lambda result: gini(result._state.exposures, result.n_items),
+        value=lambda result: gini(result._state.exposures, result._config.n_items),
         aliases=("gini_index", "giniindex", "exposure_gini", "gini_coefficient"),
         heading="Gini of the exposures",
         help="The Gini coefficient of the exposures of all items, in [0, 1); nan without examples.",

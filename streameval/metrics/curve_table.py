@@ -7,12 +7,15 @@ import math
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from functools import wraps
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import attrs
 
 from streameval.configs.calibration import number_of_bins
 from streameval.configs.options import finite_number, fraction, real_number
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Floats
+from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
@@ -36,8 +39,13 @@ from streameval.metrics.table import (
 )
 from streameval.metrics.thresholds import outcome_at
 
-if TYPE_CHECKING:
-    from streameval.results.curve import Curve
+
+@attrs.frozen(slots=False, eq=False, repr=False)
+class CurveCells:
+    """The cells of a curve, and the weight of the rows that were left out."""
+
+    _table: CellTable
+    _skipped: FixedPoint
 
 
 def threshold_value(value: Any, *, name: str = "threshold") -> float:
@@ -110,8 +118,8 @@ def beta_value(value: Any, *, name: str = "beta") -> float:
     return min(number, 2.0**100)
 
 
-def _gini(curve: Curve) -> Bounded:
-    area = curve.roc_auc
+def _gini(curve: CurveCells) -> Bounded:
+    area = TABLE["roc_auc"].value(curve)
     return Bounded(*(2.0 * end - 1.0 for end in (area, area.low, area.high)))
 
 
@@ -145,7 +153,7 @@ def _gini_confidence(table: CellTable, z: float) -> tuple[float, float]:
     return 2.0 * low - 1.0, 2.0 * high - 1.0
 
 
-def _area(curve: Curve) -> Area:
+def _area(curve: CurveCells) -> Area:
     table = curve._table
     extremes = (table.low, table.high)
     areas = [curves.roc_auc(points.outcomes()) for points in extremes]
@@ -162,13 +170,15 @@ def _of_draws(
     `counts` takes true and false positives, of which a divided cell has several, and all positives.
     """
 
-    def draws(curve: Curve, threshold: Any) -> Share:
+    def draws(curve: CurveCells, threshold: Any) -> Share:
         n_pos = curve._table.pos.sum().to_fraction()
         outcome = outcome_at(curve._table, threshold_value(threshold))
         low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
         return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
 
-    def is_substitute(curve: Curve, value: Bounded, threshold: Any, *_: Any, **__: Any) -> bool:
+    def is_substitute(
+        curve: CurveCells, value: Bounded, threshold: Any, *_: Any, **__: Any
+    ) -> bool:
         return not value and draws(curve, threshold).is_empty
 
     return {"evidence": draws, "is_substitute": is_substitute}
@@ -211,7 +221,7 @@ def _metric(
     of: str | Callable[..., Bounded],
     *,
     checks: Mapping[str, Callable[..., Any]] = _CHECKS,
-    cells: Callable[[Curve], CellTable] = lambda curve: curve._table,
+    cells: Callable[[CurveCells], CellTable] = lambda curve: curve._table,
     needs: Callable[[CellTable], bool] = _has_both,
     nothing: Bounded = _UNDEFINED,
     **row: Any,
@@ -240,7 +250,7 @@ def _metric(
 def _of_cells(
     function: Callable[..., Any],
     checks: Mapping[str, Callable[..., Any]],
-    cells: Callable[[Curve], CellTable],
+    cells: Callable[[CurveCells], CellTable],
     needs: Callable[[CellTable], bool],
     nothing: Bounded,
 ) -> dict[str, Any]:
@@ -255,7 +265,7 @@ def _of_cells(
         return {"value": lambda curve: value_of(cells(curve))}
 
     @wraps(function)
-    def value(curve: Curve, *args: Any, **options: Any) -> Any:
+    def value(curve: CurveCells, *args: Any, **options: Any) -> Any:
         table = cells(curve)
         try:
             _, *given = signature.bind(table, *args, **options).arguments.items()
@@ -270,7 +280,9 @@ def _of_cells(
 def _interval_of_cells(function: Callable[..., Interval]) -> Callable[..., Interval]:
     """Compute an interval from the cells of a curve."""
 
-    def sampling(curve: Curve, _value: Bounded, z: float, *args: Any, **options: Any) -> Interval:
+    def sampling(
+        curve: CurveCells, _value: Bounded, z: float, *args: Any, **options: Any
+    ) -> Interval:
         return function(curve._table, z, *args, **options)
 
     return sampling
@@ -284,7 +296,7 @@ def _threshold(of: str | Callable[..., Bounded], **row: Any) -> Metric:
 def _of_probabilities(function: Callable[..., Bounded], **row: Any) -> Metric:
     """Make the row of a metric of scores that are probabilities."""
 
-    def cells(curve: Curve) -> CellTable:
+    def cells(curve: CurveCells) -> CellTable:
         if not _has_probabilities(curve):
             raise InvalidInputError(
                 *("needs probabilities, and ", Named("scores", '"real"'), " are none"),
@@ -296,7 +308,7 @@ def _of_probabilities(function: Callable[..., Bounded], **row: Any) -> Metric:
     return _metric(function, **defaults | row)
 
 
-def _has_probabilities(curve: Curve) -> bool:
+def _has_probabilities(curve: CurveCells) -> bool:
     return curve._table.scale == "probability"
 
 

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
+import attrs
 import numpy as np
 
+from streameval.configs.names import nearest
+from streameval.configs.values import PreferencesConfig
+from streameval.errors import UnknownMetricError
+from streameval.exact.array_types import Floats
+from streameval.inputs.classes import class_position
 from streameval.metrics.bounded import Interval
 from streameval.metrics.intervals import wilson
-from streameval.metrics.preferences import win_rate_interval
+from streameval.metrics.preferences import Strengths, strengths, win_rate, win_rate_interval
 from streameval.metrics.shares import quotient
 from streameval.metrics.table import (
     EXAMPLES,
@@ -20,25 +27,56 @@ from streameval.metrics.table import (
     count_row,
     whole_weights,
 )
-
-if TYPE_CHECKING:
-    from streameval.results.preferences import Preferences
+from streameval.states.preferences import PreferenceCounts
 
 
-def _n_models(result: Preferences) -> int:
+@attrs.frozen(slots=False, eq=False, repr=False)
+class ComparedModels:
+    """The wins and ties of each pair of models."""
+
+    _state: PreferenceCounts
+    _config: PreferencesConfig
+
+    @cached_property
+    def _tables(self) -> tuple[Floats, Floats]:
+        above = self._state.ties.to_floats()
+        return self._state.wins.to_floats(), above + above.T
+
+    @cached_property
+    def _strengths(self) -> Strengths:
+        return strengths(*self._tables)
+
+    def _rate(self, at: int) -> float:
+        return win_rate(*self._record(at))
+
+    def _record(self, at: int) -> tuple[float, float, float]:
+        """Return the weights of the wins, losses and ties of a model."""
+        wins, ties = self._tables
+        return float(wins[at].sum()), float(wins[:, at].sum()), float(ties[at].sum())
+
+    def _position(self, model: Any) -> int:
+        config = self._config
+        at = class_position(model, config.class_names, config.labels)
+        if at is None:
+            known = nearest(str(model), map(str, config.class_names))
+            raise UnknownMetricError(f"no model {model!r}: {known}")
+        return at
+
+
+def _n_models(result: ComparedModels) -> int:
     wins, ties = result._tables
     return int(np.count_nonzero((wins + wins.T + ties > 0).any(axis=1)))
 
 
-def _tie_rate(result: Preferences) -> float:
-    return quotient(float(result._state.ties.total().to_floats()), result.n)
+def _tie_rate(result: ComparedModels) -> float:
+    return quotient(float(result._state.ties.total().to_floats()), result._state.n.to_number())
 
 
 def _of_positions(function: Callable[..., Interval]) -> Callable[..., Interval]:
     """Compute an interval from the positions of models."""
 
     def sampling(
-        result: Preferences, _value: float, z: float, *args: Any, **options: Any
+        result: ComparedModels, _value: float, z: float, *args: Any, **options: Any
     ) -> Interval:
         return function(result, z, *map(result._position, (*args, *options.values())))
 
@@ -57,7 +95,7 @@ def _metric(name: str, sampling: Callable[..., Interval], **row: Any) -> Metric:
     return Metric(name=name, sampling=_of_positions(sampling), **defaults | row)
 
 
-def _interval_of_rate(result: Preferences, z: float, at: int) -> Interval:
+def _interval_of_rate(result: ComparedModels, z: float, at: int) -> Interval:
     return win_rate_interval(*result._record(at), z)
 
 
@@ -73,7 +111,7 @@ TABLE = Table(
         heading="Share of ties",
         help="The share of the comparisons that were ties, in [0, 1]; nan without comparisons.",
         formula=r"\frac{\text{ties}}{n}",
-        sampling=lambda result, z: wilson(_tie_rate(result), float(result.n), z),
+        sampling=lambda result, z: wilson(_tie_rate(result), float(result._state.n.to_number()), z),
         headline=1,
     ),
     _metric(

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
 import attrs
 
 from streameval.configs.error_measures import (
     ERROR_MEASURES,
+    MOMENTS,
     ErrorMeasure,
     ErrorMeasureRow,
 )
 from streameval.configs.error_measures import error_measure as parsed
 from streameval.configs.regression import RegressionConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.quantiles import cell_quantile
@@ -35,9 +36,30 @@ from streameval.metrics.table import (
     of_moments,
     without_interval,
 )
+from streameval.states.regression import ErrorSums, MeasuredSums
 
-if TYPE_CHECKING:
-    from streameval.results.regression import Regression
+
+@attrs.frozen(slots=False, eq=False, repr=False)
+class PredictionErrors:
+    """The sums of the errors of one output."""
+
+    _state: ErrorSums
+    _config: RegressionConfig
+
+    @property
+    def _moments(self) -> metrics.Moments:
+        state, config = self._measured, self._config
+        sums = {name: getattr(state, name) for name in _SUMS}
+        sums |= {one.name: state.term(config, one) for one in MOMENTS * config.intervals}
+        return metrics.Moments(**{name: total.to_fraction() for name, total in sums.items()})
+
+    @property
+    def _measured(self) -> MeasuredSums:
+        """The state of an accumulator with measures."""
+        return cast("MeasuredSums", self._state)
+
+
+_SUMS = ("n", "error", "absolute_error", "squared_error", "truth", "squared_truth")
 
 
 def _requested_name(measures: Sequence[str], name: str) -> str:
@@ -91,11 +113,11 @@ def _from_sketch(row: Metric) -> Metric:
     return row if row.needs_argument else attrs.evolve(row, listed=always, on_request=True)
 
 
-def _mse(result: Regression) -> float:
+def _mse(result: PredictionErrors) -> float:
     return mean(result._state.squared_error, result._state.n)
 
 
-def _squares(result: Regression) -> tuple[int, int]:
+def _squares(result: PredictionErrors) -> tuple[int, int]:
     """Return n times the sum of squared errors, and the spread of the truth, in one unit."""
     state = result._state
     n = state.n.to_fraction()
@@ -103,46 +125,46 @@ def _squares(result: Regression) -> tuple[int, int]:
     return metrics.scaled(state.squared_error, n), whole
 
 
-def _r2(result: Regression) -> float:
+def _r2(result: PredictionErrors) -> float:
     return metrics.explained(*_squares(result))
 
 
-def _explained_variance(result: Regression) -> float:
+def _explained_variance(result: PredictionErrors) -> float:
     state = result._state
     rest = metrics.spread(state.error, state.squared_error, state.n.to_fraction())
     return metrics.explained(rest, _squares(result)[1])
 
 
-def _relative_squared_error(result: Regression) -> float:
+def _relative_squared_error(result: PredictionErrors) -> float:
     return quotient(*_squares(result))
 
 
-def _nrmse_mean(result: Regression) -> float:
+def _nrmse_mean(result: PredictionErrors) -> float:
     state = result._state
     total = state.truth.to_fraction()
     part = state.squared_error.to_fraction() * state.n.to_fraction()
     return math.copysign(math.sqrt(quotient(part, total**2)), total)
 
 
-def _mean_of_term(result: Regression, measure: ErrorMeasure) -> float:
+def _mean_of_term(result: PredictionErrors, measure: ErrorMeasure) -> float:
     (term,) = measure.terms
     return mean(result._measured.term(result._config, term), result._state.n)
 
 
-def _wmape(result: Regression, measure: ErrorMeasure) -> float:
+def _wmape(result: PredictionErrors, measure: ErrorMeasure) -> float:
     (term,) = measure.terms
     whole = result._measured.term(result._config, term)
     return quotient(result._state.absolute_error.units, whole.units)
 
 
-def _nrmse_range(result: Regression, measure: ErrorMeasure) -> float:  # noqa: ARG001
+def _nrmse_range(result: PredictionErrors, measure: ErrorMeasure) -> float:  # noqa: ARG001
     highest, lowest = (
         result._measured.extreme(result._config, name) for name in ("truth", "negated_truth")
     )
-    return quotient(result.rmse, highest + lowest)
+    return quotient(TABLE["rmse"].value(result), highest + lowest)
 
 
-def _products(result: Regression, measure: ErrorMeasure) -> tuple[int, int, int]:
+def _products(result: PredictionErrors, measure: ErrorMeasure) -> tuple[int, int, int]:
     """Return the covariation and both spreads."""
     state, n = result._measured, result._state.n.to_fraction()
     total, squares, product = (state.term(result._config, term) for term in measure.terms)
@@ -151,19 +173,19 @@ def _products(result: Regression, measure: ErrorMeasure) -> tuple[int, int, int]
     return together, own, metrics.spread(total, squares, n)
 
 
-def _concordance(result: Regression, measure: ErrorMeasure) -> float:
+def _concordance(result: PredictionErrors, measure: ErrorMeasure) -> float:
     state = result._measured
     apart = state.truth.units - state.term(result._config, measure.terms[0]).units
     apart = state.n.to_fraction().denominator * apart**2
     return metrics.concordance(*_products(result, measure), apart)
 
 
-def _quantile(result: Regression, measure: ErrorMeasure) -> Bounded:
+def _quantile(result: PredictionErrors, measure: ErrorMeasure) -> Bounded:
     level = 0.5 if measure.parameter is None else measure.parameter
     return cell_quantile(result._measured.cells, level)
 
 
-_READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
+_READERS: dict[str, Callable[[PredictionErrors, ErrorMeasure], float]] = {
     "rmsle": lambda result, measure: math.sqrt(_mean_of_term(result, measure)),
     "wmape": _wmape,
     "max_error": lambda result, _: result._measured.extreme(result._config, "absolute_error"),
@@ -221,13 +243,15 @@ def _why_absent(row: ErrorMeasureRow, result: Any, name: str) -> tuple[object, .
     return not_measured(name)
 
 
-def _read_measure(row: ErrorMeasureRow, result: Regression, *args: Any, **options: Any) -> float:
+def _read_measure(
+    row: ErrorMeasureRow, result: PredictionErrors, *args: Any, **options: Any
+) -> float:
     """Read a requested measure, or a quantile from the sketch."""
     one = ErrorMeasure.called(row, *args, **options)
     if one.name not in result._config.measures and not (
         row.has_sketch and result._config.has_sketch
     ):
-        raise result._unknown(one.name)
+        raise UnknownMetricError(*not_measured(one.name))
     return _READERS.get(row.name, _mean_of_term)(result, one)
 
 

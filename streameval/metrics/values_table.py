@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import attrs
 
 from streameval.configs.names import number_text
 from streameval.configs.options import fraction
+from streameval.configs.values import MeanConfig
 from streameval.errors import Named
 from streameval.exact.score_keys import scores_of
 from streameval.metrics import values as metrics
@@ -25,9 +26,32 @@ from streameval.metrics.table import (
     whole_weights,
 )
 from streameval.metrics.values import MeanLoss
+from streameval.states.cells import Cells
+from streameval.states.values import ValueSums
 
-if TYPE_CHECKING:
-    from streameval.results.values import Summary
+
+@attrs.frozen(slots=False, eq=False, repr=False)
+class ColumnValues:
+    """The sums of the values of one column, and their cells."""
+
+    _state: ValueSums
+    _config: MeanConfig
+    _column: int = 0
+
+    @property
+    def n(self) -> int | float:
+        """The sum of the weights of all values."""
+        return self._state.counts[self._column].to_number()
+
+    @property
+    def _cells(self) -> Cells:
+        return [*self._state.tables()][self._column][1]
+
+    @property
+    def _values(self) -> MeanLoss:
+        """The sums of the values and of their squares."""
+        state, at = self._state, self._column
+        return MeanLoss.of(state.counts[at], state.total[at], state.squares[at])
 
 
 @lru_cache(maxsize=1024)
@@ -52,44 +76,36 @@ def _requested(q: float) -> Metric:
     )
 
 
-def _extreme(result: Summary, name: str) -> float:
+def _extreme(result: ColumnValues, name: str) -> float:
     keys = getattr(result._state, name).values[[result._column]]
     return float(scores_of(keys, "real").item()) if result.n else math.nan
 
 
-def _std(result: Summary) -> float:
-    return result._values.deviation
-
-
-def _exp_mean(result: Summary) -> float:
-    return metrics.exp_mean(result._values)
-
-
-def _mean(result: Summary) -> float:
+def _mean(result: ColumnValues) -> float:
     return mean(result._state.total[result._column], result._state.counts[result._column])
 
 
-def _quantile(result: Summary, q: float) -> Bounded:
+def _quantile(result: ColumnValues, q: float) -> Bounded:
     return bounded_quantile(result._cells, fraction(q, name="q"))
 
 
-def _interval_of_mean(result: Summary, value: float, z: float) -> Interval:  # noqa: ARG001
+def _interval_of_mean(result: ColumnValues, value: float, z: float) -> Interval:  # noqa: ARG001
     state, at = result._state, result._column
     sizes = MeanLoss.of(state.counts[at], state.magnitude[at], state.squares[at])
     return result._values.signed_interval(z, sizes)
 
 
-def _interval_of_exp_mean(result: Summary, value: float, z: float) -> Interval:
+def _interval_of_exp_mean(result: ColumnValues, value: float, z: float) -> Interval:
     low, high = _interval_of_mean(result, value, z)
     return metrics.exp(low), metrics.exp(high)
 
 
-def _interval_of_bits(result: Summary, value: float, z: float) -> Interval:
+def _interval_of_bits(result: ColumnValues, value: float, z: float) -> Interval:
     low, high = _interval_of_mean(result, value, z)
     return low / math.log(2.0), high / math.log(2.0)
 
 
-def _interval_of_quantile(result: Summary, value: float, z: float, q: float) -> Interval:  # noqa: ARG001
+def _interval_of_quantile(result: ColumnValues, value: float, z: float, q: float) -> Interval:  # noqa: ARG001
     return quantile_interval(result._cells, fraction(q, name="q"), z)
 
 
@@ -136,7 +152,7 @@ TABLE = Table(
     ),
     _metric(
         "std",
-        value=_std,
+        value=lambda result: result._values.deviation,
         aliases=("standard_deviation", "stddev", "stdev"),
         heading="Standard deviation",
         help="The standard deviation of the values, at least 0.",
@@ -188,7 +204,7 @@ TABLE = Table(
     ),
     _metric(
         "exp_mean",
-        value=_exp_mean,
+        value=lambda result: metrics.exp_mean(result._values),
         aliases=("perplexity", "ppl", "exp"),
         heading="Exponential of the mean",
         help="The exponential of the mean: the perplexity, if values are losses in nats a token.",

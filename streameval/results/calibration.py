@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import ClassVar
 
 import attrs
-import numpy as np
 
-from streameval.configs.calibration import CalibrationConfig
 from streameval.exact.array_types import Floats
-from streameval.exact.exact_sum import ExactSum
-from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.classes import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics import calibration_table
-from streameval.metrics.calibration import Bin, ReliabilityCurve
+from streameval.metrics.calibration import ReliabilityCurve
 from streameval.render.blocks import Reliability
 from streameval.render.sheets import Sheet
 from streameval.results import findings
@@ -23,15 +18,12 @@ from streameval.results.classes import CLASS_DETAILS
 from streameval.results.members import CalibrationMembers, add_members
 from streameval.results.result import Report, SumsResult, metric_lines
 from streameval.results.tables import ItemAxis, PerItem, Readings, named_classes
-from streameval.states.calibration import CalibrationSums
-
-PerClass = float | Floats
 
 _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False, eq=False)
-class Calibration(CalibrationMembers, SumsResult):
+class Calibration(CalibrationMembers, calibration_table.Probabilities, SumsResult):
     """How good probabilities are, and how well calibrated.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -94,14 +86,6 @@ class Calibration(CalibrationMembers, SumsResult):
         "classes": lambda result, _: list(result.class_names) or None,
         "labels": CLASS_DETAILS["labels"],
     }
-
-    _config: CalibrationConfig
-    _state: CalibrationSums
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The K classes in the order of the probabilities; empty for two of one probability."""
-        return self._config.labels
 
     @property
     def class_names(self) -> tuple[Label, ...]:
@@ -178,12 +162,6 @@ class Calibration(CalibrationMembers, SumsResult):
         numbers = ", ".join(f"{name}={self.value(name):.6g}" for name in names)
         return f"Calibration(n={self.n}, {classes}{numbers})"
 
-    @property
-    def _bins(self) -> list[Bin]:
-        """The bins that hold some weight."""
-        state = self._state
-        return metrics.bins_of(state.prediction, state.hits, state.weight)
-
     def _reliability(self) -> Reliability:
         every = self._state.weight.to_floats()
         share, are_draws = every / max(every.sum(), 1e-300), self._clusters is None
@@ -205,19 +183,6 @@ class Calibration(CalibrationMembers, SumsResult):
         return ItemAxis(keys, [*shown], lambda name: Readings(getattr(self, name).tolist()), shown)
 
     _PER_ITEM = PerItem("class", _classes, lambda result: bool(result.labels), in_json=True)
-
-    def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
-        """List the sums of predictions and of labels, for the positive class or for each class."""
-        state = self._state
-        if not self.labels:
-            return [metrics.total(state.prediction)], [state.hits.total()]
-        labels = [state.class_weight[k] for k in range(len(self.labels))]
-        return list(state.class_prediction), labels
-
-    def _of_classes(self, function: Callable[..., float]) -> PerClass:
-        """Compute a number of both totals, for the positive class or for each class."""
-        values = [function(*pair) for pair in zip(*self._totals(), strict=True)]
-        return np.array(values) if self.labels else values[0]
 
 
 add_members(Calibration)

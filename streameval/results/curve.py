@@ -12,17 +12,16 @@ import attrs
 from streameval.configs.names import as_names
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Floats
-from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.curve_table import (
     TABLE,
+    CurveCells,
     beta_value,
     threshold_value,
     threshold_values,
 )
 from streameval.metrics.delong import note_areas
-from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import BoundedArray, ThresholdRates, rates_at
 from streameval.render.blocks import Limits, Reliability
 from streameval.render.charts import Chart
@@ -37,7 +36,7 @@ from streameval.results.result import Report, Result
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Curve(CurveMembers, Result):
+class Curve(CurveMembers, CurveCells, Result):
     """Outcomes at every threshold, and the metrics computed from them.
 
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains
@@ -110,9 +109,6 @@ class Curve(CurveMembers, Result):
     """
 
     TABLE = TABLE
-
-    _table: CellTable
-    _skipped: FixedPoint
 
     def _prepare(self, results: Sequence[Any], metrics: Sequence[MetricName] | None = None) -> None:
         """Compute the areas of all curves at once, if a metric needs them, or this one has its."""

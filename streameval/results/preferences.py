@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cached_property
 from typing import Any, ClassVar
 
 import attrs
 
-from streameval.configs.names import nearest
-from streameval.configs.values import PreferencesConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.exact.array_types import Floats, Ints
-from streameval.inputs.classes import Label, class_position
+from streameval.inputs.classes import Label
 from streameval.metrics import preferences_table
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.preferences import Strengths, strengths, win_rate
-from streameval.metrics.table import (
-    Reading,
-)
+from streameval.metrics.table import Reading
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet
@@ -30,13 +24,12 @@ from streameval.results.names import MetricName
 from streameval.results.reading import Asked
 from streameval.results.result import Report, SumsResult, sizes_of
 from streameval.results.tables import ItemAxis, PerItem, Readings
-from streameval.states.preferences import PreferenceCounts
 
 PairCounts = Ints | Floats
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Preferences(PreferencesMembers, SumsResult):
+class Preferences(PreferencesMembers, preferences_table.ComparedModels, SumsResult):
     """Wins and ties of models that were compared in pairs, and what follows from them.
 
     Made by `PreferencesAccumulator.compute`. `win_rate` and `bradley_terry` are dictionaries from
@@ -68,9 +61,6 @@ class Preferences(PreferencesMembers, SumsResult):
         "matrix": lambda result, _: result.matrix.tolist(),
         "ties": lambda result, _: result.ties.tolist(),
     }
-
-    _state: PreferenceCounts
-    _config: PreferencesConfig
 
     @property
     def models(self) -> tuple[Label, ...]:
@@ -121,30 +111,6 @@ class Preferences(PreferencesMembers, SumsResult):
     def __repr__(self) -> str:
         """Show the size on one line."""
         return f"Preferences(n={self.n}, models={len(self.models)}, tie_rate={self.tie_rate:.6g})"
-
-    def _rate(self, at: int) -> float:
-        return win_rate(*self._record(at))
-
-    def _record(self, at: int) -> tuple[float, float, float]:
-        """Return the weights of the wins, losses and ties of a model."""
-        wins, ties = self._tables
-        return float(wins[at].sum()), float(wins[:, at].sum()), float(ties[at].sum())
-
-    @cached_property
-    def _tables(self) -> tuple[Floats, Floats]:
-        above = self._state.ties.to_floats()
-        return self._state.wins.to_floats(), above + above.T
-
-    @cached_property
-    def _strengths(self) -> Strengths:
-        return strengths(*self._tables)
-
-    def _position(self, model: Any) -> int:
-        at = class_position(model, self.models, self._config.labels)
-        if at is None:
-            known = nearest(str(model), map(str, self.models))
-            raise UnknownMetricError(f"no model {model!r}: {known}")
-        return at
 
     @property
     def _ranked(self) -> list[int]:

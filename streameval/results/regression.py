@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import attrs
 
-from streameval.configs.error_measures import (
-    ERROR_MEASURES,
-    MOMENTS,
-)
+from streameval.configs.error_measures import ERROR_MEASURES
 from streameval.configs.options import finite_number, natural_number
-from streameval.configs.regression import RegressionConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics import regression_table
-from streameval.metrics.regression_table import own_name
-from streameval.metrics.table import (
-    not_measured,
-)
+from streameval.metrics.regression_table import PredictionErrors, own_name
+from streameval.metrics.table import not_measured
 from streameval.results import findings
 from streameval.results.members import RegressionMembers, add_members
 from streameval.results.result import Report, SumsResult
-from streameval.states.regression import ErrorSums, MeasuredSums
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Regression(RegressionMembers, SumsResult):
+class Regression(RegressionMembers, PredictionErrors, SumsResult):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -97,9 +90,6 @@ class Regression(RegressionMembers, SumsResult):
     _REPORT = Report(findings=findings.of_regression)
     _PAGE: ClassVar = {"heading": "Regression", "title": "Errors"}
 
-    _state: ErrorSums
-    _config: RegressionConfig
-
     @property
     def exact(self) -> bool:
         """Whether no value has bounds, because each distinct absolute error has its own bin."""
@@ -155,18 +145,6 @@ class Regression(RegressionMembers, SumsResult):
         state = self._state
         return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
 
-    @property
-    def _moments(self) -> metrics.Moments:
-        state, config = self._measured, self._config
-        sums = {name: getattr(state, name) for name in _SUMS}
-        sums |= {one.name: state.term(config, one) for one in MOMENTS * config.intervals}
-        return metrics.Moments(**{name: total.to_fraction() for name, total in sums.items()})
-
-    @property
-    def _measured(self) -> MeasuredSums:
-        """The state of an accumulator with measures."""
-        return cast("MeasuredSums", self._state)
-
     def _unknown(self, name: str) -> UnknownMetricError:
         family = own_name(name).partition("(")[0]
         row = ERROR_MEASURES.get(family)
@@ -177,9 +155,6 @@ class Regression(RegressionMembers, SumsResult):
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
         return f"Regression({', '.join(numbers)})"
-
-
-_SUMS = ("n", "error", "absolute_error", "squared_error", "truth", "squared_truth")
 
 
 add_members(Regression)

@@ -7,10 +7,9 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from streameval.configs.values import CatalogConfig, MeanConfig
+from streameval.configs.values import MeanConfig
 from streameval.exact.array_types import Array
 from streameval.metrics import catalog_table, values_table
-from streameval.metrics.values import MeanLoss
 from streameval.render.blocks import ByClass
 from streameval.results import findings
 from streameval.results.collection import CollectionResult
@@ -18,15 +17,13 @@ from streameval.results.members import CatalogMembers, SummaryMembers, add_membe
 from streameval.results.reading import Number
 from streameval.results.result import Report, Result, SumsResult
 from streameval.results.tables import ItemAxis, PerItem, Readings
-from streameval.states.catalog import Exposures
-from streameval.states.cells import Cells
 from streameval.states.values import ValueSums
 
 _MAX_ITEMS = 10
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Summary(SummaryMembers, Result):
+class Summary(SummaryMembers, values_table.ColumnValues, Result):
     """The mean, spread and quantiles of values.
 
     Made by `MeanAccumulator.compute`; with columns, there is one for each. Every number is that of
@@ -61,15 +58,6 @@ class Summary(SummaryMembers, Result):
     _REPORT = Report(findings=findings.of_values)
     _PAGE: ClassVar = {"heading": "Values"}
 
-    _state: ValueSums
-    _config: MeanConfig
-    _column: int = 0
-
-    @property
-    def n(self) -> Number:
-        """The sum of the weights of all values."""
-        return self._state.counts[self._column].to_number()
-
     @property
     def n_skipped(self) -> Number:
         """The sum of the weights of the rows left out because the value is NaN."""
@@ -86,16 +74,6 @@ class Summary(SummaryMembers, Result):
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
         return f"Summary({', '.join(numbers)})"
 
-    @property
-    def _cells(self) -> Cells:
-        return [*self._state.tables()][self._column][1]
-
-    @property
-    def _values(self) -> MeanLoss:
-        """The sums of the values and of their squares."""
-        state, at = self._state, self._column
-        return MeanLoss.of(state.counts[at], state.total[at], state.squares[at])
-
 
 def values_of(state: ValueSums, config: MeanConfig) -> Summary | CollectionResult:
     """Make the result of a state: of each column, if it has several."""
@@ -106,7 +84,7 @@ def values_of(state: ValueSums, config: MeanConfig) -> Summary | CollectionResul
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Catalog(CatalogMembers, SumsResult):
+class Catalog(CatalogMembers, catalog_table.CatalogExposures, SumsResult):
     """How evenly recommendations expose the items of a catalog, and how novel the items are.
 
     Made by `CatalogAccumulator.compute`. An exposure is a recommendation of an item within the
@@ -134,9 +112,6 @@ class Catalog(CatalogMembers, SumsResult):
 
     TABLE = catalog_table.TABLE
     _REPORT = Report(findings=findings.of_catalog)
-
-    _state: Exposures
-    _config: CatalogConfig
 
     def per_item(self) -> dict[str, Array]:
         """List the items that were recommended in order, as columns that a data frame takes.

@@ -191,6 +191,22 @@ def test_imports_point_down() -> None:
     assert upward == []
 
 
+def test_metrics_know_no_results() -> None:
+    """Not even as types: functions of metrics read what was counted, which results extend.
+
+    The tables named here ask a result: for its clusters, its curves, and rows of its own.
+    """
+    imported = [
+        source
+        for source in SOURCES
+        if part_of(source) == "metrics"
+        for node in ast.walk(tree(source))
+        if isinstance(node, ast.ImportFrom) and str(node.module).startswith("streameval.results")
+    ]
+    ask = ["class_curve_table", "paired_table", "ranking_table"]
+    assert imported == [f"metrics/{name}.py" for name in ask]
+
+
 def test_imports_run_in_no_circle() -> None:
     known = {module_of(source) for source in SOURCES}
     graph = {
