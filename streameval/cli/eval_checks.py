@@ -346,7 +346,8 @@ def no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     """Return the error of files without rows to count."""
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    which = f" that match {filters(options)}" if options.where else ""
+    which = " with a label" if options.labels else ""
+    which += f" that match {filters(options)}" if options.where else ""
     return BadDataError(" ".join([f"{names}{more}: holds no rows{which}.", *left]))
 
 

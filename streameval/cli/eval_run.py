@@ -141,6 +141,7 @@ class EvalRun:
             for at, left in source.totals(options.row_filter).items()
         ]
         heading, origin, notes = _what_was_read(tally, remarks, options)
+        heading += _two_models(plan)
         return CountedFiles(total, slices, heading, origin | source.origin(), (*totals, *notes))
 
     def with_models(self) -> Self:
@@ -354,6 +355,14 @@ def _what_was_read(
         *_bad_rows(tally.bad),
     )
     return heading, origin, notes
+
+
+def _two_models(plan: Plan) -> str:
+    """Name the columns of the models A and B, if two are compared."""
+    names = {column.argument: ",".join(column.names) for column in plan.columns}
+    if "y_pred_b" not in names:
+        return ""
+    return f"; A is {names['y_pred_a']}, B is {names['y_pred_b']}"
 
 
 def _bad_rows(bad: BadRows) -> list[Note]:

@@ -154,6 +154,8 @@ def arranged(result: Result, slices: Slices | None, reporting: Reporting) -> Arr
         order = [*search.results]
     if is_each or worst is not None or sort is not None:
         entries["sorted_by"] = str(metric)
+    if slices.chosen_by and (worst is not None or sort is not None):
+        said.append("values in (other) are not among them; --top N takes more")
     said += _left_out(slices, search, names_undefined=is_each or worst is not None)
     if reporting.min_n is not None:
         entries["small"] = list(search.small)

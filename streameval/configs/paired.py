@@ -191,12 +191,10 @@ class PairedConfig(Config):
     def _check_classes(self, name: str) -> None:
         """Refuse measures of decisions where the joint counts of classes are not kept."""
         if self.multilabel or self.labels.is_open:
-            why = Named("multilabel", "True") if self.multilabel else Named("classes", '"auto"')
-            raise InvalidInputError(
-                f'"{name}" needs one of a fixed number of classes a row, got ',
-                why,
-                argument="measures",
-            )
+            needed, got = "a list of the classes", Named("classes", '"auto"')
+            if self.multilabel:
+                needed, got = "one class a row", Named("multilabel", "True")
+            raise InvalidInputError(f'"{name}" needs {needed}, got ', got, argument="measures")
         if self.labels.n_classes > MAX_JOINT_CLASSES:
             raise InvalidInputError(
                 f'"{name}" takes at most {MAX_JOINT_CLASSES} classes, got {self.labels.n_classes}',

@@ -193,7 +193,7 @@ def _listing(labels: Array) -> tuple[object, ...]:
         return "Pass ", number, f" for labels 0 to {highest}, or ", Named("classes"), " as a list."
     observed = sorted(set(labels[:_SEARCHED].tolist()))
     listed = ", ".join(map(reprlib.repr, observed[:_SHOWN]))
-    more = ", ..." if len(observed) > _SHOWN else ""
+    more = "" if 1 < len(observed) <= _SHOWN else ", ..."
     return "List the labels, as in ", Named("classes", f"[{listed}{more}]"), "."
 
 

@@ -311,7 +311,7 @@ def _part_markdown(part: str | Grid | Section) -> str:
     if isinstance(part, Section):
         return f"**{_escaped(part.title)}**\n\n{markdown(part.parts)}"
     if not part.held:
-        return _escaped(part.caption)
+        return _part_markdown(part.caption)
     shown = [
         map(_escaped, one.cells) if one.is_left else [_escaped(one.cells[0]), *one.cells[1:]]
         for one in part.held
@@ -319,7 +319,7 @@ def _part_markdown(part: str | Grid | Section) -> str:
     head, *rows = zip(*shown, strict=True)
     rule = [":--" if column.is_left else "--:" for column in part.held]
     lines = (f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
-    return "\n\n".join(filter(None, ["\n".join(lines), _escaped(part.caption)]))
+    return "\n\n".join(filter(None, ["\n".join(lines), _part_markdown(part.caption)]))
 
 
 def _escaped(text: str) -> str:

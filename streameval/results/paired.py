@@ -155,7 +155,14 @@ class PairedResult(PairedResultMembers, SumsResult):
     def _remark(self) -> str:
         if "anytime_pvalue" not in self._rows:
             return ""
-        return "mcnemar_pvalue is for one look, anytime_pvalue (1 over the evidence) for any number"
+        looks = (
+            "mcnemar_pvalue is for one look, anytime_pvalue (1 over the evidence) for any number"
+        )
+        if self._config.classes is not None:
+            return looks
+        return (
+            f"accuracy: how often a model is at least as close to the truth as the other\n{looks}"
+        )
 
     _REPORT = Report(remark=_remark, findings=findings.of_paired)
 

@@ -390,6 +390,17 @@ def test_classes_that_are_perhaps_none_are_noted(rows, said, call, folder):
     assert call("eval", "a.csv", "--classes", "spam,Spam,ham,NULL,nan,y_true,y_pred").err == ""
 
 
+@each(
+    ("rows", "is_noted"),
+    [("spam,LABEL_1\nham,LABEL_0\n", True), ("1,7\n0,8\n", True), ("1,0\n0,1\n", False)],
+)
+def test_classes_with_other_names_in_the_predictions_are_noted(rows, is_noted, call, folder):
+    (folder / "a.csv").write_text(f"truth,guess\n{rows}")
+    done = call("eval", "a.csv", "--y-true", "truth", "--y-pred", "guess")
+    note = "streameval: note: no row is right; does `guess` name the classes as `truth` does?\n"
+    assert (done.code, done.err) == (0, note if is_noted else "")
+
+
 @each("n_rows", [20, 21])
 def test_labels_of_more_than_every_second_row_may_be_ids(n_rows, call, folder):
     (folder / "a.csv").write_text("y_true,y_pred\n" + "".join(f"{n},{n}\n" for n in range(n_rows)))

@@ -90,7 +90,7 @@ def test_files_without_a_common_id_are_refused_with_one_of_each(call, logs, fold
     (folder / "labels.csv").write_text(text)
     done = call("eval", "scores.csv", *BINARY, *JOINED)
     assert done.code == 3
-    assert "scores.csv: holds no rows. rows without a label: 200," in done.err
+    assert "scores.csv: holds no rows with a label. rows without a label: 200," in done.err
     assert "labels without a counted row: 200, such as that with `id` 'x" in done.err
 
 
@@ -203,7 +203,7 @@ def test_slices_and_filters_read_columns_of_labels(call, logs, folder):
         "public": expected(keys["public"]),
     }
     none = call("eval", "scores.csv", *BINARY, *JOINED, "--where", "labels.split=other")
-    assert none.err.startswith("streameval: error: scores.csv: holds no rows that match --where.")
+    assert "error: scores.csv: holds no rows with a label that match --where." in none.err
     (folder / "labels.csv").write_text("id,y_true,split\nid000,,public\n")
     assert call("eval", "scores.csv", *BINARY, *JOINED, *filtered[:2]).code == 3
 

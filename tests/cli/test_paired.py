@@ -81,6 +81,17 @@ def test_versus_reports_both_models_and_whether_they_differ(call, log):
     assert found["metrics"]["difference"] == result.difference < 0
     assert found["metrics"]["mcnemar_pvalue"] == result.mcnemar_pvalue
     assert found["intervals"]["accuracy_b"] == list(result.confidence("accuracy_b"))
+    text = call("eval", log, "--y-pred", "old", "--versus", "new", "--by", "w").out
+    assert text.splitlines()[0].endswith(" of 1 file; A is old, B is new")
+
+
+def test_accuracy_of_numbers_is_explained_in_text_and_markdown(call, log):
+    options = ("--task", "regression", "--y-pred", "p", "--versus", "q")
+    *_, closer, looks = call("eval", log, *options).out.splitlines()
+    assert closer == "accuracy: how often a model is at least as close to the truth as the other"
+    assert looks.startswith("mcnemar_pvalue is for one look")
+    assert call("eval", log, *options, "--markdown").out.splitlines()[-2].startswith(closer)
+    assert closer not in call("eval", log, "--y-pred", "old", "--versus", "new").out
 
 
 def test_versus_is_a_gate(call, log):

@@ -51,6 +51,11 @@ def test_slices_are_shown_in_order(options, shown, remark, call, log):
 def test_rows_of_other_values_stay_below(call, log):
     done = call("eval", log, *COMMON, "--sort", "accuracy", "--top", 3, "--worst", 2)
     assert names(done) == ["(all)", "IT", "DE", "(other)"]
+    few = "values in (other) are not among them; --top N takes more"
+    assert done.out.replace("\n", " ").endswith(f" the worst 2 of 3 slices by accuracy; {few} ")
+    named = [*COMMON[:2], "--by", "country=DE,IT", "--sort", "accuracy"]
+    assert call("eval", log, *named).out.endswith("\n\nby accuracy, the worst first\n")
+    assert few not in call("eval", log, *COMMON, "--top", 3, "--min-n", 1).out
 
 
 def test_json_has_the_slices_in_order_and_what_is_left_out(call, log):

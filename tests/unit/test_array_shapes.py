@@ -148,7 +148,7 @@ def test_three_labels_of_a_curve_are_refused_with_the_remedy() -> None:
     [
         (["b", "a", "b"], "'a', 'b'"),
         ([f"c{k}" for k in range(8)], "'c0', 'c1', 'c2', 'c3', 'c4', 'c5', ..."),
-        (["x" * 100], "'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
+        (["x" * 100], "'xxxxxxxxxxxx...xxxxxxxxxxxxx', ..."),
     ],
 )
 def test_text_labels_without_classes_are_refused_with_the_remedy(labels: Any, listed: str) -> None:

@@ -633,14 +633,11 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         ),
         (
             {"classes": "auto", "measures": ["recall"]},
-            '`measures` "recall" needs one of a fixed number of classes a row, got classes="auto".',
+            '`measures` "recall" needs a list of the classes, got classes="auto".',
         ),
         (
             {"classes": 3, "multilabel": True, "measures": ["recall"]},
-            (
-                '`measures` "recall" needs one of a fixed number of classes a row, got '
-                "multilabel=True."
-            ),
+            '`measures` "recall" needs one class a row, got multilabel=True.',
         ),
         (
             {"classes": 65, "measures": ["recall"]},

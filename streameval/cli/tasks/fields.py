@@ -643,6 +643,10 @@ def _odd_classes(leaves: Iterable[Any], options: Options) -> list[str]:
     n_rows, n_found = max(((one.n, len(one.labels)) for one in of_labels), default=(0, 0))
     if n_found > max(_FEW_CLASSES, n_rows / 2):
         said.append(f"{n_found:,} classes in {n_rows:,} rows may be ids; is `{column}` the truth?")
+    are_all_wrong = (getattr(one, "accuracy", 1) == 0 and len(one.labels) > 3 for one in of_labels)
+    if not said and any(are_all_wrong):
+        predicted = options.column("y_pred")
+        said.append(f"no row is right; does `{predicted}` name the classes as `{column}` does?")
     odd = [text for text in texts if is_gap(text) or text in ("nan", "NaN", column)]
     if odd:
         left_out = shlex.quote(f"{column}!={','.join(odd)}")
