@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any, Self
@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from streameval.errors import BadDataError, Named
 
 if TYPE_CHECKING:
-    from concurrent.futures import Future
     from multiprocessing.connection import Connection
 
 _WORTH_BYTES = 2**26
@@ -106,7 +105,9 @@ class Worker:
     Only this process holds the other end of its pipe, so its death ends every wait for it, even in
     the middle of an answer. A shared queue, like that of `ProcessPoolExecutor`, would wait forever
     for the rest. One thread sends and one receives, so that it has its next request before it has
-    answered, and neither waits for this process.
+    answered, and neither waits for this process. They move bytes and need no lock of Python, as
+    imports do: if Ctrl-C arrives as the main thread takes one, it stays taken. All are daemons, so
+    that this process can end even if Ctrl-C prevents `end`.
 
     Parameters
     ----------
@@ -115,66 +116,88 @@ class Worker:
     """
 
     def __init__(self, *, can_fork: bool) -> None:
-        from concurrent.futures import ThreadPoolExecutor  # noqa: PLC0415 (most commands need none)
-        from multiprocessing import get_context  # noqa: PLC0415 (the same)
+        from multiprocessing import get_context  # noqa: PLC0415 (most commands need none)
 
         context: Any = get_context("fork" if can_fork else "spawn")
         self._pipe, theirs = context.Pipe()
         copied = self._pipe if can_fork else None
-        self._process = context.Process(target=_serve, args=(theirs, copied))
+        self._process = context.Process(target=_serve, args=(theirs, copied), daemon=True)
         self._process.start()
         theirs.close()
-        self._sending, self._receiving = ThreadPoolExecutor(1), ThreadPoolExecutor(1)
-        self._ahead: deque[Future[Any]] = deque()
+        self._requests: SimpleQueue[Any] = SimpleQueue()
+        self._answers: SimpleQueue[Any] = SimpleQueue()
+        died = partial(self._answers.put, None)
+        self._threads = [
+            threading.Thread(target=_send, args=(self._pipe, self._requests), daemon=True),
+            threading.Thread(target=_receive, args=(self._pipe, self._answers, died), daemon=True),
+        ]
+        self._n_asked = 0  # whose answers have not been taken
+        self._n_skipped = 0  # of these, the first ones
 
     def listen(self) -> None:
         """Start the threads, while signals are held."""
-        for threads in (self._sending, self._receiving):
-            threads.submit(int)
+        for thread in self._threads:
+            thread.start()
 
     def begin(self, request: Any) -> None:
-        """Send the first request; until it is answered, the worker has as many as it may have."""
-        self._ahead = deque([self._asked(request)] * AHEAD)
+        """Send the first request of a count; its answer, and those of a count before, are skipped.
+
+        Until it is answered, the worker has as many as it may have.
+        """
+        self.ask(request)
+        self._n_skipped = self._n_asked
 
     def n_ahead(self) -> int:
         """Count the requests that it has not answered."""
-        while self._ahead and self._ahead[0].done():
-            self._ahead.popleft()
-        return len(self._ahead)
+        n_answered = self._answers.qsize()
+        return AHEAD if n_answered < self._n_skipped else self._n_asked - n_answered
 
-    def ask(self, request: Any) -> Future[Any]:
-        """Let it answer a request.
+    def ask(self, request: Any) -> None:
+        """Let it answer a request."""
+        self._requests.put(_pickler().dumps(request))
+        self._n_asked += 1
 
-        The result raises BadDataError if it died.
+    def has_answered(self) -> bool:
+        """Tell whether the next answer can be taken without a wait."""
+        return self._answers.qsize() > self._n_skipped
+
+    def answer(self) -> Any:
+        """Take the next answer; they come in the order of the requests.
+
+        Raises
+        ------
+        BadDataError
+            If the process died.
         """
-        self._ahead.append(answered := self._asked(request))
-        return answered
+        for _ in range(self._n_skipped):
+            self._taken()
+        self._n_skipped = 0
+        return self._taken()
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
         self._process.kill()
         self._process.join()
-        for threads in (self._sending, self._receiving):
-            threads.shutdown(cancel_futures=True)
+        self._requests.put(None)
+        for thread in self._threads:
+            thread.join()
 
-    def _asked(self, request: Any) -> Future[Any]:
-        self._sending.submit(self._send, request)
-        return self._receiving.submit(self._received)
-
-    def _send(self, request: Any) -> None:
-        try:
-            self._pipe.send(request)
-        except BaseException:
-            self._process.kill()  # or the answer would be waited for
-            raise
-
-    def _received(self) -> Any:
-        try:
-            return self._pipe.recv()
-        except (EOFError, OSError):
+    def _taken(self) -> Any:
+        answer = self._answers.get()
+        if answer is None:
+            self._answers.put(None)  # it died for whoever asks next as well
             raise BadDataError(
                 "a worker process died, perhaps for lack of memory; try fewer ", Named("jobs"), "."
-            ) from None
+            )
+        self._n_asked -= 1
+        return _pickler().loads(answer)
+
+
+def _pickler() -> Any:
+    """Return what pipes send and receive objects by."""
+    from multiprocessing.reduction import ForkingPickler  # noqa: PLC0415 (most commands need none)
+
+    return ForkingPickler
 
 
 def _is_single_threaded() -> bool:
@@ -241,20 +264,28 @@ def _serve(pipe: Connection, copied: Connection | None) -> None:
 
     answers = Answers()
     requests: SimpleQueue[Any] = SimpleQueue()
-    threading.Thread(target=_receive, args=(pipe, requests), daemon=True).start()
+    parent_left = partial(os._exit, 1)  # at once, even in the middle of an answer
+    threading.Thread(target=_receive, args=(pipe, requests, parent_left), daemon=True).start()
     with suppress(OSError):  # the parent is no more
         while True:
-            pipe.send(answers.to(requests.get()))
+            pipe.send(answers.to(_pickler().loads(requests.get())))
 
 
-def _receive(pipe: Connection, requests: SimpleQueue[Any]) -> None:
-    """Take requests from a pipe ahead of their answers.
+def _send(pipe: Connection, requests: SimpleQueue[Any]) -> None:
+    """Send requests up to None, as long as there is somebody to take them."""
+    with suppress(OSError):
+        for request in iter(requests.get, None):
+            pipe.send_bytes(request)
 
-    Ends this process at once when the parent lets go of its end of the pipe, or is no more.
+
+def _receive(pipe: Connection, messages: SimpleQueue[Any], end: Callable[[], object]) -> None:
+    """Take messages ahead, until the other end of the pipe is let go of or its process is no more.
+
+    However that ends, `end` tells it, or the next message would be waited for.
     """
     try:
-        with suppress(EOFError, OSError):
+        with suppress(EOFError, OSError, MemoryError):
             while True:
-                requests.put(pipe.recv())
+                messages.put(pipe.recv_bytes())
     finally:
-        os._exit(1)
+        end()

@@ -5,16 +5,12 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from streameval.errors import StreamevalError
 from streameval.io.blocks import Block
 from streameval.runs.counting import BlockCounts, Counted, Counter, Plan
 from streameval.runs.processes import AHEAD, Team, Worker
-
-if TYPE_CHECKING:
-    from concurrent.futures import Future
-
 
 _LOOK_SECONDS = 0.1
 """So long a count tells how long the rest will take."""
@@ -106,30 +102,32 @@ def _count_together(
 ) -> Iterator[BlockCounts]:
     """Count blocks here and in workers; each keeps its accumulator as long as it can."""
     here = Counter(plan)
-    pending: deque[Future[Counted]] = deque()
+    pending: deque[Counted | Worker] = deque()  # a worker, for its next answer
     asked: set[Worker] = set()
     for worker in workers:
         worker.begin(plan)
     for block, error in _until_error(left):
         if error is not None:
-            pending.append(_done((None, error)))
+            pending.append((None, error))
             break
         n_left = _without(n_left, block)
         most = _most_ahead(block, n_left, len(workers))
         ready = [worker for worker in workers if worker.n_ahead() < most]
         if ready:
             worker = min(ready, key=Worker.n_ahead)
+            worker.ask(block)
             asked.add(worker)
-            pending.append(worker.ask(block))
+            pending.append(worker)
         else:
-            pending.append(_done(here.answer(block)))
-        while pending and (pending[0].done() or len(pending) > _MAX_PENDING * len(workers)):
+            pending.append(here.answer(block))
+        while pending and (_is_known(pending[0]) or len(pending) > _MAX_PENDING * len(workers)):
             yield _told(pending.popleft())
     while pending:
         yield _told(pending.popleft())
-    rests = [worker.ask(None) for worker in workers if worker in asked]
-    found = [here.rest(), *(rest.result() for rest in rests)]
-    yield from (rest for rest in found if rest is not None)
+    for worker in asked:
+        worker.ask(None)
+    rests = [here.rest(), *(worker.answer() for worker in workers if worker in asked)]
+    yield from (rest for rest in rests if rest is not None)
 
 
 def _most_ahead(block: Block, n_left: int | None, n_workers: int) -> int:
@@ -153,17 +151,13 @@ def _until_error(blocks: Iterator[Block]) -> Iterator[tuple[Any, StreamevalError
         yield None, error
 
 
-def _done(counted: Counted) -> Future[Counted]:
-    from concurrent.futures import Future  # noqa: PLC0415 (most commands have no workers)
-
-    done: Future[Counted] = Future()
-    done.set_result(counted)
-    return done
+def _is_known(counted: Counted | Worker) -> bool:
+    return not isinstance(counted, Worker) or counted.has_answered()
 
 
-def _told(future: Future[Counted]) -> BlockCounts:
+def _told(counted: Counted | Worker) -> BlockCounts:
     """Return what a block comes to, or raise what ended that."""
-    counted, error = future.result()
-    if counted is None:
+    found, error = counted.answer() if isinstance(counted, Worker) else counted
+    if found is None:
         raise cast("Exception", error)
-    return counted
+    return cast("BlockCounts", found)

@@ -347,6 +347,23 @@ def test_handler_of_a_signal_waits_until_a_process_is_started():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["attrs", "streameval.cli.terminal"])
+def test_script_ends_quietly_on_an_interrupt_of_what_it_imports(name):
+    body = (
+        "import sys\n"
+        "class Finder:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {name!r}:\n"
+        "            raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Finder())\n"
+        "from streameval.cli import run\n"
+        "run()"
+    )
+    done = subprocess.run([sys.executable, "-c", body], check=False, capture_output=True)
+    assert (done.returncode, done.stderr) == (130, b"")
+
+
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
 def test_script_ends_with_the_status_of_the_signal(name, code, folder):

@@ -2,6 +2,8 @@ import json
 import os
 import pickle
 import signal
+import subprocess
+import sys
 import threading
 from contextlib import contextmanager
 from itertools import islice
@@ -12,6 +14,7 @@ from unittest.mock import Mock
 import attrs
 import pytest
 from offenders import each
+from waiting import HANGS, until
 
 import streameval as se
 from streameval.io.columns import Argument, Labels, Numbers
@@ -72,7 +75,7 @@ def workers_at_once(monkeypatch):
     """Start workers after the first block, and let them count it all."""
     monkeypatch.setattr(workers, "_LOOK_SECONDS", 0.0)
     monkeypatch.setattr(workers, "_WORTH_SECONDS", 1e-9)
-    monkeypatch.setattr(processes.Worker, "n_ahead", lambda worker: len(worker._ahead) / 1e6)
+    monkeypatch.setattr(processes.Worker, "n_ahead", lambda worker: worker._n_asked / 1e6)
 
 
 @pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
@@ -198,6 +201,7 @@ def test_full_accumulator_comes_with_its_last_block(log, monkeypatch):
 @pytest.mark.usefixtures("workers_at_once")
 def test_this_process_counts_what_busy_workers_do_not(log, monkeypatch):
     monkeypatch.setattr(processes.Worker, "n_ahead", lambda _: processes.AHEAD)
+    monkeypatch.setattr(processes.Worker, "begin", lambda *_: None)
     monkeypatch.setattr(processes.Worker, "ask", None)
     together = tallied(read_blocks(log), jobs=2)
     assert together.total() == tallied(read_blocks(log)).total()
@@ -207,12 +211,13 @@ def test_this_process_counts_what_busy_workers_do_not(log, monkeypatch):
 def test_worker_takes_blocks_once_it_is_up_and_has_answered():
     with started(1) as [worker]:
         worker.begin(PLAN)
-        worker._ahead[0].result()
-        assert worker.n_ahead() == 0
-        answers = [worker.ask(JsonBlock("log", 0, lines(30), 1)) for _ in range(2)]
-        counted, _ = answers[1].result()
-        assert (counted.n_good, worker.n_ahead()) == (30, 0)
-        assert worker.ask(None).result().accumulator.n == 60
+        until(lambda: worker.n_ahead() == 0)
+        assert not worker.has_answered()
+        for _ in range(2):
+            worker.ask(JsonBlock("log", 0, lines(30), 1))
+        assert [worker.answer()[0].n_good for _ in range(2)] == [30, 30]
+        worker.ask(None)
+        assert (worker.answer().accumulator.n, worker.n_ahead()) == (60, 0)
 
 
 @pytest.mark.slow
@@ -264,10 +269,54 @@ def test_workers_have_fewer_blocks_ahead_at_the_end(n_left, n_workers, expected)
 
 
 @pytest.mark.slow
-def test_worker_that_cannot_be_sent_a_block_is_ended():
-    died = pytest.raises(se.BadDataError, match="a worker process died")
-    with started(1) as [worker], died:
-        worker.ask(lambda: None).result()
+def test_answers_to_a_count_that_was_given_up_are_skipped():
+    with started(1) as [worker]:
+        worker.begin(PLAN)
+        worker.ask(JsonBlock("log", 0, lines(30), 1))
+        worker.begin(PLAN)
+        assert worker.n_ahead() == processes.AHEAD
+        worker.ask(JsonBlock("log", 0, lines(20), 1))
+        until(worker.has_answered)
+        assert worker.answer()[0].n_good == 20
+
+
+@pytest.mark.slow
+def test_worker_that_died_says_so_whenever_it_is_asked():
+    with started(1) as [worker]:
+        worker._process.kill()
+        for _ in range(2):
+            worker.ask(None)
+            with pytest.raises(se.BadDataError, match="a worker process died"):
+                worker.answer()
+
+
+@pytest.mark.slow
+def test_request_that_cannot_be_sent_fails_where_it_is_made():
+    with started(1) as [worker], pytest.raises(AttributeError, match="pickle"):
+        worker.ask(lambda: None)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="forks")
+def test_workers_end_although_an_interrupt_left_the_lock_of_imports_taken():
+    """Python leaves it so if Ctrl-C arrives as it is taken; a thread that imports waits for it."""
+    code = (
+        "import _imp\n"
+        "from streameval.runs import processes\n"
+        "def serve(pipe, _):\n"
+        "    import sched\n"
+        "    pipe.send(sched.scheduler)\n"
+        "processes._serve = serve\n"
+        "with processes.Team(1) as team:\n"
+        "    team.start(1)\n"
+        "    _imp.acquire_lock()\n"
+        "    team.workers[0].ask(None)\n"
+        "    print(team.workers[0].answer().__name__)"
+    )
+    ended = subprocess.run(
+        [sys.executable, "-c", code], check=False, capture_output=True, timeout=HANGS
+    )
+    assert ended.stdout == b"scheduler\n"
 
 
 def test_every_worker_is_ended_when_an_interrupt_arrives_meanwhile(monkeypatch, tmp_path):
