@@ -27,7 +27,7 @@ from streameval.render.text import chance_title, plural, size
 from streameval.render.time_pictures import pictures_over_time
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
-from streameval.results.collection import CollectionResult, read_defined
+from streameval.results.collection import CollectionResult, read_or_nan
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
@@ -372,7 +372,7 @@ def _section(number: int, group: _Group, level: float, confusions: Confusions) -
         columns = [
             (
                 described[0].rows[name].heading,
-                [read_defined(one, name, level) for one in shown_results],
+                [read_or_nan(one, name, level).defined for one in shown_results],
             )
             for name in shown
         ]
@@ -442,7 +442,7 @@ def _reading_of(
         described.result.check(own)
     except UnknownMetricError as error:
         return error
-    return read_defined(described.result, own, level)
+    return read_or_nan(described.result, own, level).defined
 
 
 def _of_models(held: Sequence[_State], level: float) -> list[_StatesSection]:
@@ -477,7 +477,7 @@ def _pictures_over_time(windowed: Windowed, level: float) -> tuple[Html, tuple[s
     windows: WindowedResult = windowed.over_time()
     whole, drawn = windows.whole.result, []
     said: tuple[str, ...] = ()
-    readings = {name: read_defined(whole, name, level) for name in windows.headline()}
+    readings = {name: read_or_nan(whole, name, level).defined for name in windows.headline()}
     for name in dict.fromkeys((first_of(readings), *readings)):
         lines, heading = windows.every_line(parse_metric(name), level), whole.heading(name)
         drawn.append(pictures_over_time(lines, heading, level))

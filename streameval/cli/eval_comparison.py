@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import PurePath
@@ -28,14 +27,11 @@ from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.paired import MAX_MODELS
 from streameval.errors import InvalidInputError
 from streameval.io.streams import name_of
-from streameval.metrics.table import Reading
 from streameval.render.sheets import Section, Sheet
-from streameval.results.collection import read_defined
 from streameval.runs.processes import Team
 
 if TYPE_CHECKING:
     from streameval.results.models import ModelComparison
-    from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
 
@@ -108,7 +104,7 @@ def compared(options: Options, systems: Mapping[str, Options], team: Team) -> Co
         why = "left out, because means over queries are compared"
         notes.append(Note("note", f"{', '.join(left_out)}: {why}."))
     slices, said = _compared_slices(systems, by_value, level)
-    notes += [*said, *_verdicts(comparison, results, reporting)]
+    notes += [*said, *_verdicts(comparison, reporting)]
 
     def entries() -> list[dict[str, Any]]:
         about = {
@@ -177,16 +173,11 @@ def _compared_slices(
     return attrs.evolve(first, by_value=compared, other=other), notes
 
 
-def _verdicts(
-    comparison: ModelComparison, results: Sequence[Result], reporting: Reporting
-) -> Iterator[Note]:
+def _verdicts(comparison: ModelComparison, reporting: Reporting) -> Iterator[Note]:
     """Decide the gates on values of systems, and on differences; level 0 has no intervals."""
     for gate in reporting.gates:
         reading = comparison.read(gate.metric)
-        read = (read_defined(result, gate.metric.name, 0.0) for result in results)
-        if any(math.isnan(one.value) for one in read):
-            reading = Reading(math.nan)
-        elif not reporting.level:
+        if not reporting.level:
             reading = attrs.evolve(reading, sampling=None, why_none="")
         yield judge(gate, reading)
 

@@ -113,7 +113,7 @@ def judge(gate: Gate, reading: Reading) -> Note:
     Otherwise, or without an interval, it is undecided.
     """
     found = f"{gate.text}: {significant(reading.value)}"
-    if math.isnan(reading.value):
+    if not reading.is_defined:
         return Note("undecided", f"{found}, undefined on these rows.")
     if reading.deciding is None:
         return Note("undecided", f"{found}, {why_no_interval(reading)}.")

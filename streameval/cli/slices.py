@@ -19,7 +19,7 @@ from streameval.inputs.values import value_text
 from streameval.metrics.bounded import Interval
 from streameval.render.sheets import Grid, Sheet, SheetColumn
 from streameval.render.text import listed_few, plural, significant
-from streameval.results.collection import line_sheet, read_defined
+from streameval.results.collection import line_sheet, read_or_nan
 from streameval.results.names import GAPS, Contrast, MetricName
 from streameval.results.result import Result
 from streameval.results.sliced import Search, better_of
@@ -210,7 +210,7 @@ def _judged(gate: Gate, result: Result, slices: Slices | None, reporting: Report
     if gate.over and slices is not None:
         search = Search.of(slices.by_value, gate.metric, reporting.min_n or 0, result)
         return _over_slices(gate, gate.over, slices, search, level)
-    reading = read_defined(result, gate.metric, level)
+    reading = read_or_nan(result, gate.metric, level)
     note = judge(gate, reading)
     if slices is None or reading.is_count or note.category != "passed":
         return note

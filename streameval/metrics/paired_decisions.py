@@ -104,7 +104,9 @@ class Decisions:
 
     @property
     def difference(self) -> float:
-        """The metric of A minus that of B."""
+        """The metric of A minus that of B; nan where rows do not define either."""
+        if self.is_substitute("a") or self.is_substitute("b"):
+            return math.nan
         return self.a - self.b
 
     @property
@@ -116,16 +118,14 @@ class Decisions:
             return mcnemar_pvalue(int(only_a), int(only_b)) if is_defined else math.nan
         return intervals.two_sided_pvalue(self.difference, *self._variances)
 
-    def is_substitute(self, part: str) -> bool:
-        """Tell whether a number of a model, or what compares the models, is a convention."""
-        sides = {"a": [self.counts_a], "b": [self.counts_b]}
-        of_both = [self.counts_a, self.counts_b]
-        is_substitute = TABLE[self.name].is_substitute
-        return any(is_substitute(one, self._value(one)) for one in sides.get(part, of_both))
+    def is_substitute(self, model: Model) -> bool:
+        """Tell whether the metric of a model is a convention."""
+        find, counts = TABLE[self.name].is_substitute, self._counts_of(model)
+        return find is not None and find(counts, self._value(counts))
 
     def interval_of(self, model: Model, z: float) -> Interval:
         """Compute the interval of the metric of a model."""
-        counts = self.counts_a if model == "a" else self.counts_b
+        counts = self._counts_of(model)
         return TABLE[self.name].interval(counts, self._value(counts), z)
 
     def interval(self, z: float) -> Interval:
@@ -176,6 +176,9 @@ class Decisions:
         unit = (a_alone.sum(axis=1) + b_alone.sum(axis=1)) / 2.0 - both_right
         variances = math.fsum((self.joint * square).ravel()), max(math.fsum(unit / n_wrong), 0.0)
         return variances if any(variances) else (math.nan, math.nan)
+
+    def _counts_of(self, model: Model) -> LabelCounts:
+        return self.counts_a if model == "a" else self.counts_b
 
     def _value(self, counts: LabelCounts) -> float:
         value: float = TABLE[self.name].value(counts)

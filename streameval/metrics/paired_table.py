@@ -29,7 +29,6 @@ from streameval.metrics.table import (
     Metric,
     Table,
     count_row,
-    never,
     whole_weights,
 )
 
@@ -162,8 +161,8 @@ class _Measure:
         The lowest and the highest number of a model.
     formula_of_test : str
         Of the p-value.
-    is_substitute : callable
-        From what is compared, and the part of it: whether that is a convention.
+    is_substitute : callable, optional
+        From what is compared, and a model: whether its number is a convention.
     """
 
     name: str
@@ -177,7 +176,7 @@ class _Measure:
     of_test: str = "the definition, with the deviation of NumPy"
     limits: Interval = SHARE
     formula_of_test: str = r"2 \Phi(-|d| / s)"
-    is_substitute: Callable[[Any, str], bool] = never
+    is_substitute: Callable[[Any, Model], bool] | None = None
 
     def rows(self) -> list[Metric]:
         """Make the rows."""
@@ -192,6 +191,7 @@ class _Measure:
                 better=self.better,
                 limits=self.limits,
                 sampling=_interval(self.name, model),
+                is_substitute=self._finder(model),
                 oracle=self.oracle,
                 headline=rank * self.headline,
             )
@@ -201,7 +201,7 @@ class _Measure:
             "difference",
             heading=f"{self.heading}, A minus B",
             subtracts=_SUBTRACTS,
-            help=f"{self.name}_a minus {self.name}_b.",
+            help=f"{self.name}_a minus {self.name}_b; nan unless rows define both.",
             notes=self.test,
             value=_number(self.name, "difference"),
             formula=rf"{self.formula}\Big|_A - \Big|_B",
@@ -222,6 +222,11 @@ class _Measure:
         )
         return [*of_models, difference, pvalue]
 
+    def _finder(self, model: Model) -> Callable[..., bool] | None:
+        """Make the function that tells whether the number of a model is a convention."""
+        find = self.is_substitute
+        return find and (lambda result, _: find(result._compared[self.name], model))
+
     def _row(self, part: str, **row: Any) -> Metric:
         name, asked = f"{self.name}_{part}", f"Paired(measures=[{self.name!r}])"
         not_asked = f"{name} is counted only where it is asked for: {asked}."
@@ -236,7 +241,6 @@ class _Measure:
             listed=lambda result: self.name in result._config.measures,
             why_no_evidence=_NO_TEST,
             check_draws=_check_draws,
-            is_substitute=lambda result, _: self.is_substitute(result._compared[self.name], part),
             why_none=_WHY_NONE if "sampling" in row else "",
             **row,
         )

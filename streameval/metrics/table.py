@@ -50,19 +50,40 @@ class Reading:
         Why there is no sampling interval, for a metric that should have one.
     is_count : bool
         Whether it is a weight or a count, not a metric.
+    is_substitute : bool
+        Whether the value is a convention where rows do not define the metric.
     """
 
     value: float
     sampling: Interval | None = None
     why_none: str = ""
     is_count: bool = False
+    is_substitute: bool = False
 
     @classmethod
-    def sampled(cls, value: float, ends: Interval | None, why_none: str) -> Self:
+    def sampled(
+        cls,
+        value: float,
+        ends: Interval | None,
+        why_none: str,
+        *,
+        is_substitute: bool = False,
+    ) -> Self:
         """Combine a value with its sampling interval; None, or ends of nan, are none."""
         if why_none and math.isnan(value):
             why_none = "the value is nan"
-        return cls(value, None if ends is None or math.isnan(ends[0]) else ends, why_none)
+        sampling = None if ends is None or math.isnan(ends[0]) else ends
+        return cls(value, sampling, why_none, is_substitute=is_substitute)
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether rows define the metric."""
+        return not (self.is_substitute or math.isnan(self.value))
+
+    @property
+    def defined(self) -> Reading:
+        """What may be compared and drawn: nan where rows do not define the metric."""
+        return NO_VALUE if self.is_substitute else self
 
     @property
     def certified(self) -> Interval:
@@ -91,6 +112,9 @@ class Reading:
         return [end for end in every if math.isfinite(end)]
 
 
+NO_VALUE = Reading(math.nan)
+"""The reading of what is undefined."""
+
 Samples = Literal["independent", "alike", "paired"]
 
 
@@ -118,12 +142,13 @@ class Change:
     @property
     def difference(self) -> float:
         """After minus before; nan if either is undefined."""
-        return self.after.value - self.before.value
+        return self.after.defined.value - self.before.defined.value
 
     @property
     def bounds(self) -> Interval:
         """The certified interval of the difference on the counted rows."""
-        (a_low, a_high), (b_low, b_high) = self.before.certified, self.after.certified
+        a, b = self.before.defined, self.after.defined
+        (a_low, a_high), (b_low, b_high) = a.certified, b.certified
         return b_low - a_high, b_high - a_low
 
     @property
@@ -151,9 +176,9 @@ class Change:
         confidence limits about effect measures", 2008). It starts at the certified bounds of the
         difference, which no sample moves. None if either has no interval.
         """
-        a, b = self.before, self.after
+        a, b = self.before.defined, self.after.defined
         if self.samples == "paired":
-            return self.paired
+            return None if math.isnan(self.difference) else self.paired
         if a.sampling is None or b.sampling is None:
             return None
         (a_low, a_high), (b_low, b_high) = a.sampling, b.sampling
@@ -205,7 +230,7 @@ def always(source: Any) -> bool:  # noqa: ARG001 - of any source
     return True
 
 
-def never(source: Any, *args: Any, **options: Any) -> bool:  # noqa: ARG001 - of any source
+def never(source: Any) -> bool:  # noqa: ARG001 - of any source
     """Apply to no result."""
     return False
 
@@ -268,11 +293,11 @@ class Metric:
         The reference that tests compare it with.
     listed : callable
         From the source of a result: whether the metric applies to it.
-    is_substitute : callable
+    is_substitute : callable, optional
         From the source of a result, the value, and the arguments of `value`: whether the value is a
         convention where rows do not define the metric, such as `zero_division`, or the 0 of a query
-        without a relevant document. Others are nan there. Text and JSON show a substitute, but no
-        page, and no alert, gate, condition or search of slices compares it.
+        without a relevant document. Others are nan there. It is all that `Reading.is_substitute`
+        says.
     limits : (low, high), optional
         The range of its values, which is the interval where rows do not say how far off it may be.
         Intervals for clusters choose their scale by it. None for those that have no such interval:
@@ -319,7 +344,7 @@ class Metric:
     averages: Mapping[str, str] = attrs.field(factory=dict)
     oracle: str = ""
     listed: Callable[[Any], bool] = always
-    is_substitute: Callable[..., bool] = never
+    is_substitute: Callable[..., bool] | None = None
     limits: Interval | None = UNLIMITED
     is_count: bool = False
     is_rare: bool = False
@@ -383,8 +408,14 @@ class Metric:
 
     def reading(self, source: Any, value: Any, z: float, *args: Any, **options: Any) -> Reading:
         """Combine a value with its sampling interval for independent rows, if there is one."""
+        if self.is_count:
+            return Reading(value, is_count=True)
+        find = self.is_substitute
+        is_substitute = find is not None and find(source, value, *args, **options)
+        if not z:
+            return Reading(value, is_substitute=is_substitute)
         ends = self.interval_or_none(source, value, z, *args, **options)
-        return Reading.sampled(value, ends, self.why_none)
+        return Reading.sampled(value, ends, self.why_none, is_substitute=is_substitute)
 
     def interval_or_none(
         self, source: Any, value: Any, z: float, *args: Any, **options: Any

@@ -19,7 +19,7 @@ from streameval.accumulators.sealed import Rest, live, live_in_turn
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
-from streameval.metrics.table import Reading
+from streameval.metrics.table import NO_VALUE, Reading
 from streameval.monitoring.live_markup import (
     Card,
     MetricSeries,
@@ -28,7 +28,7 @@ from streameval.monitoring.live_markup import (
     ViewedPane,
     ViewedPanes,
 )
-from streameval.monitoring.metric_rules import COVERAGE, N_PANES, UNDEFINED
+from streameval.monitoring.metric_rules import COVERAGE, N_PANES
 from streameval.monitoring.rules import AlertState
 from streameval.monitoring.status import (
     SliceRows,
@@ -39,7 +39,7 @@ from streameval.monitoring.status import (
 )
 from streameval.render.blocks import numbers_of
 from streameval.render.text import time_text
-from streameval.results.collection import read_defined
+from streameval.results.collection import read_or_nan
 from streameval.results.names import MetricName, parse_metric, tables
 from streameval.results.result import Result
 from streameval.results.sliced import OTHER, slice_names
@@ -204,11 +204,11 @@ class ViewBuilder:
                 yield weight, self._readings(next(unread)) if weight else self._undefined
 
     def _readings(self, result: Result) -> Sequence[Reading]:
-        return tuple([read_defined(result, metric, self._level) for metric in self._metrics])
+        return tuple([read_or_nan(result, metric, self._level).defined for metric in self._metrics])
 
     @property
     def _undefined(self) -> tuple[Reading, ...]:
-        return (UNDEFINED,) * len(self._metrics)
+        return (NO_VALUE,) * len(self._metrics)
 
 
 def _default_metrics(windowed: Windowed, alerts: Sequence[AlertState]) -> list[MetricName]:

@@ -23,7 +23,7 @@ from streameval.inputs.durations import read_duration
 from streameval.inputs.values import items_of
 from streameval.metrics.evidence import TILTS, Detector, Limit
 from streameval.metrics.intervals import normal_quantile
-from streameval.metrics.table import Reading
+from streameval.metrics.table import NO_VALUE, Reading
 from streameval.monitoring.rule_text import Length, RuleText, Selector
 from streameval.monitoring.rules import AlertState, Event, Phase, Rule
 from streameval.monitoring.status import SliceRows
@@ -43,9 +43,6 @@ LEVEL = 0.95
 
 N_PANES = 60
 """How many panes a page shows of a series, and the evidence of how many is kept."""
-
-UNDEFINED = Reading(math.nan)
-"""The reading of a metric that has no value."""
 
 _NEAR = math.log(10.0)
 _MIN_PANES = 3
@@ -124,7 +121,7 @@ class ReadPanes:
         """Divide the rows of a slice in a pane that have a label by all of them."""
         found = self._rows(span).of(value)
         if found is None or not found.rows:
-            return _Value(UNDEFINED, lambda: UNDEFINED, 0, span.start, span.end)
+            return _Value(NO_VALUE, lambda: NO_VALUE, 0, span.start, span.end)
         reading = Reading(found.coverage)
         return _Value(reading, lambda: reading, found.rows, span.start, span.end)
 
@@ -476,9 +473,9 @@ def _length_text(length: Length) -> str:
 def _read(result: Result | None, metric: MetricName, start: int, end: int) -> _Value:
     """Read the value of a metric: nan where it is undefined."""
     asked = None if result is None else found(result, metric)
-    reading = UNDEFINED if asked is None else asked.read(0.0)
-    if asked is None or asked.is_substitute(reading.value):
-        return _Value(UNDEFINED, lambda: UNDEFINED, 0, start, end)
+    reading = NO_VALUE if asked is None else asked.read(0.0)
+    if asked is None or reading.is_substitute:
+        return _Value(NO_VALUE, lambda: NO_VALUE, 0, start, end)
     n = asked.size
     return _Value(reading, lambda: asked.read(normal_quantile(LEVEL)), n, start, end)
 

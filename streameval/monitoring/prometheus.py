@@ -27,7 +27,7 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.join import COUNTERS
 from streameval.monitoring.rule_text import slice_text
 from streameval.monitoring.status import BAD, VITALS, SliceRows, check_exported, time_number
-from streameval.results.collection import read_defined
+from streameval.results.collection import read_or_nan
 from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
 
@@ -301,7 +301,7 @@ class MonitorCollector:
         if not isinstance(result, Result):  # of a class of your own
             return
         for metric in self._metrics or tuple(map(parse_metric, result.headline())):
-            reading = read_defined(result, metric, self._level)
+            reading = read_or_nan(result, metric, self._level).defined
             bounds = {"value": float(reading.value)}
             if isinstance(reading.value, Bounded):
                 bounds |= zip(("certified_low", "certified_high"), reading.certified, strict=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -11,7 +10,7 @@ import attrs
 from streameval.configs.collection import SEPARATOR, ModelPair
 from streameval.errors import UnknownMetricError
 from streameval.metrics.intervals import level_of_each, normal_quantile
-from streameval.metrics.table import Reading, Table
+from streameval.metrics.table import NO_VALUE, Reading, Table
 from streameval.render.sheets import (
     Grid,
     Marked,
@@ -231,14 +230,7 @@ def found(result: Result, metric: str | MetricName) -> Asked | None:
 def read_or_nan(result: Result, metric: str | MetricName, level: float) -> Reading:
     """Read a metric, nan if no row of the result has its class."""
     asked = found(result, metric)
-    return Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
-
-
-def read_defined(result: Result, metric: str | MetricName, level: float) -> Reading:
-    """Read what is compared with a limit: a metric, nan if no row defines it or has its class."""
-    asked = found(result, metric)
-    reading = Reading(math.nan) if asked is None else asked.read(normal_quantile(level))
-    return Reading(math.nan) if asked and asked.is_substitute(reading.value) else reading
+    return NO_VALUE if asked is None else asked.read(normal_quantile(level))
 
 
 def _columns(
@@ -264,13 +256,9 @@ def _worse(
 
     Without intervals, list the worst one.
     """
-    of_all, signs = readings[0], {"lower": -1.0, "higher": 1.0}
+    of_all, signs = readings[0].defined, {"lower": -1.0, "higher": 1.0}
     sign = signs.get(results[0].asked(metric).row.better, 0.0)
-    parts = {
-        at: one
-        for at, one in enumerate(readings)
-        if at and not (math.isnan(one.value) or results[at].asked(metric).is_substitute(one.value))
-    }
+    parts = {at: one for at, one in enumerate(readings) if at and one.is_defined}
     if not (sign and parts):
         return set()
     if not any(one.sampling for one in parts.values()):

@@ -409,7 +409,8 @@ def compare(
         and Fisher's randomization test (Smucker, Allan and Carterette, 2007). Of three or more, the
         means, the difference of each pair with both tests and Holm's correction, the best system
         and those that the randomization test cannot tell from it. Quantiles and geometric means
-        over queries are not compared.
+        over queries are not compared. Where no query has something to find, a measure compares
+        none.
 
     Raises
     ------
@@ -455,7 +456,12 @@ def compare(
     values = {}
     for name in shared:
         rows = np.stack([one[name][own] for one, own in zip(columns, indices, strict=True)])
+        conventions = np.stack(
+            [one._conventions[name][own] for one, own in zip(results, indices, strict=True)]
+        )
         is_known = ~np.isnan(rows).any(axis=0)
+        if not (is_known & ~conventions).any(axis=1).all():
+            is_known = np.zeros_like(is_known)  # no query of one system has something to find
         values[name] = rows[:, is_known], None if groups is None else groups[is_known]
     if names is None and not more:
         differences = {

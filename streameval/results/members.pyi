@@ -619,8 +619,8 @@ class PairedResultMembers(RowMembers):
         else the macro mean."""
     @property
     def precision_difference(self) -> float:
-        """precision_a minus precision_b. By the delta method, from the joint counts of truth and
-        both decisions."""
+        """precision_a minus precision_b; nan unless rows define both. By the delta method, from the
+        joint counts of truth and both decisions."""
     @property
     def precision_pvalue(self) -> float:
         """The two-sided p-value of precision_difference, for one look at a fixed n. By the delta
@@ -635,8 +635,8 @@ class PairedResultMembers(RowMembers):
         else the macro mean."""
     @property
     def recall_difference(self) -> float:
-        """recall_a minus recall_b. By the delta method, from the joint counts of truth and both
-        decisions."""
+        """recall_a minus recall_b; nan unless rows define both. By the delta method, from the joint
+        counts of truth and both decisions."""
     @property
     def recall_pvalue(self) -> float:
         """The two-sided p-value of recall_difference, for one look at a fixed n. By the delta
@@ -651,8 +651,8 @@ class PairedResultMembers(RowMembers):
         two, else the macro mean."""
     @property
     def specificity_difference(self) -> float:
-        """specificity_a minus specificity_b. By the delta method, from the joint counts of truth
-        and both decisions."""
+        """specificity_a minus specificity_b; nan unless rows define both. By the delta method, from
+        the joint counts of truth and both decisions."""
     @property
     def specificity_pvalue(self) -> float:
         """The two-sided p-value of specificity_difference, for one look at a fixed n. By the delta
@@ -667,8 +667,8 @@ class PairedResultMembers(RowMembers):
         else the macro mean."""
     @property
     def f_score_difference(self) -> float:
-        """f_score_a minus f_score_b. By the delta method, from the joint counts of truth and both
-        decisions."""
+        """f_score_a minus f_score_b; nan unless rows define both. By the delta method, from the
+        joint counts of truth and both decisions."""
     @property
     def f_score_pvalue(self) -> float:
         """The two-sided p-value of f_score_difference, for one look at a fixed n. By the delta
@@ -681,8 +681,8 @@ class PairedResultMembers(RowMembers):
         """The balanced_accuracy of B, from its confusion matrix."""
     @property
     def balanced_accuracy_difference(self) -> float:
-        """balanced_accuracy_a minus balanced_accuracy_b. By the delta method, from the joint counts
-        of truth and both decisions."""
+        """balanced_accuracy_a minus balanced_accuracy_b; nan unless rows define both. By the delta
+        method, from the joint counts of truth and both decisions."""
     @property
     def balanced_accuracy_pvalue(self) -> float:
         """The two-sided p-value of balanced_accuracy_difference, for one look at a fixed n. By the
@@ -695,8 +695,8 @@ class PairedResultMembers(RowMembers):
         """The matthews_corrcoef of B, from its confusion matrix."""
     @property
     def matthews_corrcoef_difference(self) -> float:
-        """matthews_corrcoef_a minus matthews_corrcoef_b. By the delta method, from the joint counts
-        of truth and both decisions."""
+        """matthews_corrcoef_a minus matthews_corrcoef_b; nan unless rows define both. By the delta
+        method, from the joint counts of truth and both decisions."""
     @property
     def matthews_corrcoef_pvalue(self) -> float:
         """The two-sided p-value of matthews_corrcoef_difference, for one look at a fixed n. By the
@@ -709,8 +709,8 @@ class PairedResultMembers(RowMembers):
         """The cohen_kappa of B, from its confusion matrix."""
     @property
     def cohen_kappa_difference(self) -> float:
-        """cohen_kappa_a minus cohen_kappa_b. By the delta method, from the joint counts of truth
-        and both decisions."""
+        """cohen_kappa_a minus cohen_kappa_b; nan unless rows define both. By the delta method, from
+        the joint counts of truth and both decisions."""
     @property
     def cohen_kappa_pvalue(self) -> float:
         """The two-sided p-value of cohen_kappa_difference, for one look at a fixed n. By the delta
@@ -723,8 +723,9 @@ class PairedResultMembers(RowMembers):
         """The area under the ROC curve of B, in [0, 1]; nan unless both classes occur."""
     @property
     def roc_auc_difference(self) -> float:
-        """roc_auc_a minus roc_auc_b. By DeLong's method for areas of the same rows, from the
-        differences of placements, with more variance for few examples of a class."""
+        """roc_auc_a minus roc_auc_b; nan unless rows define both. By DeLong's method for areas of
+        the same rows, from the differences of placements, with more variance for few examples of a
+        class."""
     @property
     def roc_auc_pvalue(self) -> float:
         """The two-sided p-value of roc_auc_difference, for one look at a fixed n. By DeLong's
@@ -738,8 +739,9 @@ class PairedResultMembers(RowMembers):
         """The mean of -log(probability of the true class) of B, natural, in [2.2e-16, 36.05]."""
     @property
     def log_loss_difference(self) -> float:
-        """log_loss_a minus log_loss_b. A normal mean, with the variance of the difference row by
-        row, and more where few rows make up much of the losses."""
+        """log_loss_a minus log_loss_b; nan unless rows define both. A normal mean, with the
+        variance of the difference row by row, and more where few rows make up much of the
+        losses."""
     @property
     def log_loss_pvalue(self) -> float:
         """The two-sided p-value of log_loss_difference, for one look at a fixed n. A normal mean,
@@ -753,8 +755,8 @@ class PairedResultMembers(RowMembers):
         """The mean squared error of the numbers that B predicts, at least 0."""
     @property
     def mse_difference(self) -> float:
-        """mse_a minus mse_b. A normal mean, with the variance of the difference row by row, and
-        more where few rows make up much of the losses."""
+        """mse_a minus mse_b; nan unless rows define both. A normal mean, with the variance of the
+        difference row by row, and more where few rows make up much of the losses."""
     @property
     def mse_pvalue(self) -> float:
         """The two-sided p-value of mse_difference, for one look at a fixed n. A normal mean, with
@@ -768,8 +770,8 @@ class PairedResultMembers(RowMembers):
         """The mean absolute error of the numbers that B predicts, at least 0."""
     @property
     def mae_difference(self) -> float:
-        """mae_a minus mae_b. A normal mean, with the variance of the difference row by row, and
-        more where few rows make up much of the losses."""
+        """mae_a minus mae_b; nan unless rows define both. A normal mean, with the variance of the
+        difference row by row, and more where few rows make up much of the losses."""
     @property
     def mae_pvalue(self) -> float:
         """The two-sided p-value of mae_difference, for one look at a fixed n. A normal mean, with
@@ -783,7 +785,8 @@ class PairedResultMembers(RowMembers):
         """The mean of the values of B; lower ones are better."""
     @property
     def loss_difference(self) -> float:
-        """loss_a minus loss_b. By Student's paired t-test, from the differences row by row."""
+        """loss_a minus loss_b; nan unless rows define both. By Student's paired t-test, from the
+        differences row by row."""
     @property
     def loss_pvalue(self) -> float:
         """The two-sided p-value of loss_difference, for one look at a fixed n. By Student's paired
@@ -796,7 +799,8 @@ class PairedResultMembers(RowMembers):
         """The mean of the values of B; higher ones are better."""
     @property
     def score_difference(self) -> float:
-        """score_a minus score_b. By Student's paired t-test, from the differences row by row."""
+        """score_a minus score_b; nan unless rows define both. By Student's paired t-test, from the
+        differences row by row."""
     @property
     def score_pvalue(self) -> float:
         """The two-sided p-value of score_difference, for one look at a fixed n. By Student's paired
@@ -809,8 +813,8 @@ class PairedResultMembers(RowMembers):
         """The mean squared error of the probabilities of B, in [0, 1]."""
     @property
     def brier_difference(self) -> float:
-        """brier_a minus brier_b. A normal mean, with the variance of the difference row by row, and
-        more where few rows make up much of the losses."""
+        """brier_a minus brier_b; nan unless rows define both. A normal mean, with the variance of
+        the difference row by row, and more where few rows make up much of the losses."""
     @property
     def brier_pvalue(self) -> float:
         """The two-sided p-value of brier_difference, for one look at a fixed n. A normal mean, with

@@ -89,7 +89,7 @@ class MeasureComparison(Comparable):
     level : float
         The level of the intervals; tests are at 1 minus this.
     values : dict of float
-        The metric of each model.
+        The metric of each model; nan where rows do not define it.
     intervals : dict of (low, high)
         Its sampling interval; nan where there is none.
     differences : tuple of ModelDifference
@@ -105,12 +105,17 @@ class MeasureComparison(Comparable):
 
     @property
     def best(self) -> str | None:
-        """The model with the best value, the first of equals; None if no value is better."""
-        known = {model: value for model, value in self.values.items() if not math.isnan(value)}
+        """The model with the best value, the first of equals; None if there is none."""
+        known = self._known
         if not known or not self.better:
             return None
         choose = max if self.better == "higher" else min
         return choose(known, key=known.__getitem__)
+
+    @property
+    def _known(self) -> dict[str, float]:
+        """The models with a value."""
+        return {model: value for model, value in self.values.items() if not math.isnan(value)}
 
     @property
     def indistinguishable(self) -> tuple[str, ...]:
@@ -129,7 +134,7 @@ class MeasureComparison(Comparable):
             for model in (one.a, one.b)
             if best in (one.a, one.b) and one.holm_pvalue <= alpha
         }
-        return tuple(model for model in self.values if model != best and model not in apart)
+        return tuple(model for model in self._known if model != best and model not in apart)
 
     def as_dict(self) -> dict[str, Any]:
         """Nest everything in plain numbers and texts, as JSON has it."""
@@ -143,13 +148,12 @@ class MeasureComparison(Comparable):
 
     def _verdicts(self) -> list[str]:
         """Say of each model whether it is the best."""
-        best, perhaps = self.best, self.indistinguishable
+        best = self.best
         if best is None:
             return [""] * len(self.values)
-        return [
-            "best" if one == best else "not distinguishable" if one in perhaps else "worse"
-            for one in self.values
-        ]
+        said = dict.fromkeys(self.values, "undefined") | dict.fromkeys(self._known, "worse")
+        said |= dict.fromkeys(self.indistinguishable, "not distinguishable")
+        return [*(said | {best: "best"}).values()]
 
     def _readings(self) -> dict[str | None, Reading]:
         """Read the value of each model, and each difference in either order."""

@@ -22,7 +22,7 @@ from streameval.render.text import (
     time_texts,
     within,
 )
-from streameval.results.collection import read_defined
+from streameval.results.collection import read_or_nan
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.pairs import SamplePair
 from streameval.results.ranking import Ranking
@@ -311,8 +311,10 @@ def _calibration(content: PageContent, level: float) -> list[str]:
 
 def _worst_queries(result: Result, name: str, row: Row, of: str = "") -> list[str]:
     """Name the queries with the worst values, if the values of queries are kept."""
-    columns = result.per_query() if isinstance(result, Ranking) and result.has_queries else {}
-    values = columns.get(name, np.empty(0))
+    if not (isinstance(result, Ranking) and result.has_queries):
+        return []
+    columns, conventions = result.per_query(), result._conventions
+    values = np.where(conventions.get(name, True), np.nan, columns.get(name, np.empty(0)))
     order = np.argsort(-values if row.better == "lower" else values, kind="stable")[:_MAX_QUERIES]
     found = [
         f"{short(columns['query'][at], 40)} with {number(values[at].item())}"
@@ -344,7 +346,7 @@ def worst_span(windows: WindowedResult, name: str, level: float) -> list[str]:
 
 def since_before(name: str, before: Result, after: Result, span: str, level: float) -> str:
     """Say how far the newest span of time is from the one before, and whether by chance."""
-    change = Change(read_defined(before, name, level), read_defined(after, name, level))
+    change = Change(read_or_nan(before, name, level), read_or_nan(after, name, level))
     if math.isnan(change.reading.value):
         return ""
     moved, ends, why = change.reading.value, change.sampling, ""

@@ -86,14 +86,15 @@ def _compared(
         of_model = [(pair, one) for pair, one in held.items() if model in pair]
         pair, result = max(of_model, key=lambda item: item[1].n)  # the first, if none has gaps
         name = f"{measure}_{'ab'[pair.index(model)]}"
-        values[model], ends[model] = result.value(name), _interval(result, name, level)
+        reading = result.read(name, level=level).defined
+        values[model], ends[model] = reading.value, reading.sampling or UNDEFINED
     pvalues = [_pvalue(result, measure, difference) for result in held.values()]
     corrected = holm([one.high if isinstance(one, Bounded) else one for one in pvalues])
     pairs = [
         ModelDifference(
             a=a,
             b=b,
-            difference=result.value(difference),
+            difference=result.read(difference, level=0.0).defined.value,
             interval=_interval(result, difference, level),
             pvalue=pvalues[at],
             holm_pvalue=corrected[at],
@@ -111,8 +112,8 @@ def _compared(
 
 
 def _interval(result: PairedResult, name: str, level: float) -> Interval:
-    """Read a sampling interval; nan if weights have fractions, so that there is none."""
-    return result.read(name, level=level).sampling or UNDEFINED
+    """Read a sampling interval; nan if there is none, or if rows do not define the metric."""
+    return result.read(name, level=level).defined.sampling or UNDEFINED
 
 
 def _pvalue(result: PairedResult, measure: str, difference: str) -> float:

@@ -20,7 +20,7 @@ from streameval.configs.measures.table import MEASURES
 from streameval.configs.options import finite_number
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
-from streameval.exact.array_types import Array
+from streameval.exact.array_types import Array, Mask
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
@@ -396,7 +396,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
 
     def _kept(self, index: int, q: float) -> Bounded:
         """Compute a quantile of the values that are kept."""
-        _, weights, columns = self._listed()
+        _, weights, columns, _ = self._listed()
         column = columns[self._config.means[index]]
         counts = ~np.isnan(column)
         own = listed_weights(weights, len(column))[counts]
@@ -473,22 +473,27 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
             raise InvalidInputError(
                 "must be True when the accumulator is made", argument="per_query"
             )
-        ids, weights, columns = self._listed()
+        ids, weights, columns, _ = self._listed()
         of_queries = {"query": ids.copy()}
         if weights.whole.size:
             of_queries["query_weight"] = weights.to_numbers()
         return of_queries | columns
 
-    def _listed(self) -> tuple[Array, FixedPoint, dict[str, Array]]:
-        """List the queries that are kept: ids, weights, and the value of each in each measure."""
+    def _listed(self) -> tuple[Array, FixedPoint, dict[str, Array], dict[str, Mask]]:
+        """List the queries that are kept: ids, weights, and the value of each in each measure.
+
+        The last tells which values are conventions, because the query has nothing to find.
+        """
         ids, weights = self._state.closed.values, self._state.closed_weights
         bits = self._state.values.values.reshape(len(ids), len(self._config.means))
         if not self.counts_missing:
             listed = np.flatnonzero(bits[:, 0] != ABSENT)
             ids, bits, weights = ids[listed], bits[listed], weights_of(weights, listed)
         columns: dict[str, Array] = {}
+        conventions: dict[str, Mask] = {}
         for index, name in enumerate(self._config.means):
             column, is_absent = bits[:, index].view(np.float64), bits[:, index] == ABSENT
+            conventions[name] = np.isnan(column) & ~is_absent
             if measure(name).is_geometric:
                 column = np.array([math.exp(value) for value in column.tolist()])
             empty, missing = (
@@ -496,7 +501,12 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
             )
             column = np.where(np.isnan(column), empty, column)
             columns[name] = np.where(is_absent, missing, column)
-        return ids, weights, columns
+        return ids, weights, columns, conventions
+
+    @property
+    def _conventions(self) -> dict[str, Mask]:
+        """Tell by measure which values of `per_query` are of queries with nothing to find."""
+        return self._listed()[-1]
 
     def _queries(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
@@ -519,10 +529,11 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
     _PER_ITEM = PerItem("query", _queries, lambda one: one.has_queries, asked=_of_queries)
 
     def _means(self, request: PlotRequest) -> Dots:
-        if all(map(math.isnan, self.values())):
+        measured = self._measured(request.level)
+        if not any(one.is_defined for one in measured.values()):
             raise InvalidInputError("needs a query that was counted", argument="plot")
         title = f"{plural(self.n_queries, 'query', 'queries')}, {chance_title(request.level)}s"
-        return Dots(title, self._measured(request.level), "mean over the queries", _is_share)
+        return Dots(title, measured, "mean over the queries", _is_share)
 
     PICTURES: ClassVar = {"measures": _means}
 
@@ -533,7 +544,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
 
     def _measured(self, level: float) -> dict[str, Reading]:
         z = normal_quantile(level)
-        return {name: self._reading(self._rows[name], self[name], z) for name in self}
+        return {name: self._reading(self._rows[name], self[name], z).defined for name in self}
 
     def _dots(self, level: float) -> list[Dots]:
         """Draw the measures that are shares."""

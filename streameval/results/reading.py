@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, wraps
@@ -542,14 +541,13 @@ class ReadResult(Cached, Comparable):
 
     def _reading(self, row: Metric, number: Any, z: float, *args: Any, **options: Any) -> Reading:
         """Combine a number with its sampling interval; at the level 0, whose z is 0, is none."""
-        if not z or row.is_count:
-            return Reading(number, None, "", row.is_count)
         if self._clusters is None:
             return row.reading(self._source, number, z, *args, **options)
-        if row.limits is None:
-            return Reading(number)
+        plain = row.reading(self._source, number, 0.0, *args, **options)
+        if not z or row.is_count or row.limits is None:
+            return plain
         ends = self._sampling(row, number, z, *args, **options)
-        return Reading.sampled(number, ends, row.why_none)
+        return Reading.sampled(number, ends, row.why_none, is_substitute=plain.is_substitute)
 
     def _sampling(
         self, row: Metric, value: Any, z: float, *args: Any, **options: Any
@@ -598,10 +596,6 @@ class Asked:
         size: Number = getattr(self.result, self.result.SIZE)
         return size
 
-    def is_substitute(self, value: float) -> bool:
-        """Tell whether a value is a convention where rows do not define the metric."""
-        return self.row.is_substitute(self.result._source, value, *self.args, **self.options)
-
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""
         return self.row.value(result._source, *self.args, **self.options)
@@ -615,11 +609,6 @@ class Asked:
                 raise
             name = f"{self.row.name}({self.args[0]:g})"
             raise UnknownMetricError(f"{name}: {error}") from None
-
-    def compared(self) -> Any:
-        """Compute the value for a comparison: nan where it is a convention."""
-        value = self.value()
-        return math.nan if self.is_substitute(value) else value
 
     def read(self, z: float) -> Reading:
         """Read the value and its uncertainty, whose z is 0 at the level 0."""

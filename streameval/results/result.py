@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import abc
-import math
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -104,8 +103,8 @@ def metric_dots(result: Result, request: PlotRequest, metrics: Sequence[str] | N
     """Show metrics of one unit, by default those of the headline."""
     names = result.headline() if metrics is None else metrics
     level = request.level
-    readings = {result.heading(name): result.read(name, level=level) for name in names}
-    if all(math.isnan(one.value) for one in readings.values()):
+    readings = {result.heading(name): result.read(name, level=level).defined for name in names}
+    if not any(one.is_defined for one in readings.values()):
         raise InvalidInputError("needs an example that was counted", argument="plot")
     title = plural(getattr(result, result.SIZE), "example")
     if any(one.sampling for one in readings.values()):
@@ -464,7 +463,7 @@ class Result(Reported, ReadResult):
         rows = {
             name: Row(
                 row.heading,
-                Reading(math.nan) if row.is_substitute(self._source, reading.value) else reading,
+                reading.defined,
                 row.qualifier(self),
                 row.is_rare,
                 row.better,

@@ -15,11 +15,11 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import level_of_each, normal_quantile
-from streameval.metrics.table import Reading, Table
+from streameval.metrics.table import NO_VALUE, Reading, Table
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet
-from streameval.results.collection import CollectionResult, found, read_defined
+from streameval.results.collection import CollectionResult, found, read_or_nan
 from streameval.results.names import GAPS, Contrast, Gap, MetricName, parse_metric
 from streameval.results.reading import Asked, MemberAxis
 from streameval.results.result import Report, Result
@@ -280,7 +280,7 @@ class SlicedResult(CollectionResult):
             raise InvalidInputError("needs a slice with a table of metrics", argument="plot")
         metric = others.headline()[0] if request.kind is None else request.kind
         shown = {
-            value_text(value): read_defined(one, metric, request.level)
+            value_text(value): read_or_nan(one, metric, request.level).defined
             for value, one in self._shown.items()
         }
         heading = others.heading(metric)
@@ -430,7 +430,10 @@ class Search:
         every = {value: found(one, metric) for value, one in by_value.items()}
         if not any(every.values()) and isinstance(others, Result):
             others.check(metric)
-        read = {value: asked.compared() if asked else math.nan for value, asked in every.items()}
+        read = {
+            value: (NO_VALUE if asked is None else asked.read(0.0)).defined.value
+            for value, asked in every.items()
+        }
         small = [one for one in read if limit and _found(by_value[one], metric).size < limit]
         left = dict.fromkeys(small)
         return cls(

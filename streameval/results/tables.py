@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial, wraps
 from itertools import chain
@@ -68,18 +67,25 @@ class Readings:
     def of(cls, readings: Sequence[Reading]) -> Self:
         """Turn readings into columns."""
         values, sampling = [one.value for one in readings], [one.sampling for one in readings]
-        is_count = all(one.is_count for one in readings)
+        undefined = {at for at, one in enumerate(readings) if one.is_substitute}
+        made = partial(
+            cls,
+            sampling=sampling,
+            is_count=all(one.is_count for one in readings),
+            undefined=undefined,
+        )
         if not any(isinstance(value, Bounded) for value in values):
-            return cls(values, None, sampling, is_count=is_count)
+            return made(values)
         low, high = zip(*(one.certified for one in readings), strict=True)
-        return cls([*map(float, values)], (low, high), sampling, is_count=is_count)
+        return made([*map(float, values)], (low, high))
 
     def __getitem__(self, at: int) -> Reading:
         """Return the reading of an item."""
         value = self.values[at]
         if self.certified:
             value = Bounded(value, *(side[at] for side in self.certified))
-        return Reading(value, self.sampling[at] if self.sampling else None, "", self.is_count)
+        sampling = self.sampling[at] if self.sampling else None
+        return Reading(value, sampling, "", self.is_count, at in self.undefined)
 
     def wide(self, name: str, *, bounds: bool) -> dict[str, Sequence[Any]]:
         """List the columns of a metric, with the ends of its intervals if there are any."""
@@ -237,9 +243,7 @@ class ItemAxis:
         columns = [(heading, self.read(name)) for name, heading in self.shown.items()]
         columns.sort(key=lambda column: not column[1].is_count)
         rows = {
-            self.names[at]: [
-                Reading(math.nan) if at in one.undefined else one[at] for _, one in columns
-            ]
+            self.names[at]: [one[at].defined for _, one in columns]
             for at in (range(len(self.names)) if order is None else order)
         }
         has_weights = columns[0][1].is_count

@@ -15,7 +15,7 @@ from streameval.configs.cached import Cached, Comparable
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.values import value_text
-from streameval.metrics.table import Reading, Table
+from streameval.metrics.table import NO_VALUE, Reading, Table
 from streameval.render import plots
 from streameval.render.blocks import OverTime, PanePoint, TimeLine
 from streameval.render.plots import PlotRequest
@@ -25,7 +25,6 @@ from streameval.results.collection import (
     DECIMALS,
     CollectionResult,
     line_sheet,
-    read_defined,
     read_or_nan,
 )
 from streameval.results.names import MetricName, parse_metric
@@ -85,7 +84,7 @@ class PaneResult(Cached, Comparable):
         """Read a metric of all rows or of a slice; nan without labels, or rows of the class."""
         result = _of(self, value)
         if result is None or not self.n_labelled:
-            return Reading(np.nan)
+            return NO_VALUE
         return read_or_nan(result, metric, level)
 
     @cached_property
@@ -255,7 +254,7 @@ class WindowedResult(CollectionResult):
 
         def read(pane: PaneResult) -> Reading:
             result = _of(pane, value) if pane.n_labelled else None
-            return Reading(np.nan) if result is None else read_defined(result, metric, level)
+            return NO_VALUE if result is None else read_or_nan(result, metric, level).defined
 
         panes = [
             PanePoint(one.start, one.end, one.n_rows, one.n_labelled, read(one))

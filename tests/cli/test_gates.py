@@ -215,7 +215,7 @@ def test_eval_leaves_a_gate_undecided_when_the_class_is_empty(call, write):
     for level in (0.95, 0):
         done = call("eval", log, "--classes", 3, "--require", "recall[2]<0.5", "--level", level)
         assert done.code == 1
-        said = "streameval: undecided: recall[2]<0.5: nan, undefined on these rows."
+        said = "streameval: undecided: recall[2]<0.5: 0, undefined on these rows."
         assert done.err.startswith(said)
 
 

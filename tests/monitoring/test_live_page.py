@@ -36,7 +36,7 @@ from streameval.monitoring.status import Snapshot, Status
 from streameval.render.blocks import numbers_of
 from streameval.render.markup import DASH
 from streameval.render.sparklines import Strip, sparkline
-from streameval.results.collection import read_defined
+from streameval.results.collection import read_or_nan
 from streameval.results.names import parse_metric
 
 RULE = "accuracy < 0.8"
@@ -669,7 +669,7 @@ def test_page_has_the_readings_of_each_slice_alone(budget: int | None) -> None:
         for card in view.cards[1:]:
             assert card.points[at].labelled == alone[card.name].n
             result = alone[card.name].compute()
-            expected = [attrs.astuple(read_defined(result, one, 0.95)) for one in metrics]
+            expected = [attrs.astuple(read_or_nan(result, one, 0.95).defined) for one in metrics]
             assert repr([*map(attrs.astuple, card.points[at].readings)]) == repr(expected)
 
 

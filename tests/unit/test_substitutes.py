@@ -9,7 +9,7 @@ import pytest
 
 import streameval as se
 from streameval.render.plots import PlotRequest
-from streameval.results.collection import read_defined
+from streameval.results.collection import read_or_nan
 
 TWO = se.ConfusionAccumulator([0, 1])
 ONE_CLASS = TWO.copy().update([0, 0, 0], [0, 1, 0])
@@ -57,7 +57,7 @@ def test_a_value_that_is_a_convention_is_undefined_where_values_are_compared(
     acc: Any, expected: dict[str, float | None]
 ) -> None:
     result = acc.compute()
-    found = {name: read_defined(result, name, 0.95).value for name in expected}
+    found = {name: read_or_nan(result, name, 0.95).defined.value for name in expected}
     assert {name: None if math.isnan(one) else one for name, one in found.items()} == (
         pytest.approx(expected)
     )
@@ -81,3 +81,44 @@ def test_a_value_that_is_a_convention_is_in_no_picture_over_time_or_of_slices() 
     slices = se.Sliced(TWO, "time").update(rows).compute()
     request = PlotRequest(None, "recall", level=0.0)
     assert math.isnan(slices._dots(request).readings["2"].value)
+
+
+def test_a_model_without_a_value_is_neither_best_nor_worse() -> None:
+    models = se.Paired.of_models(["a", "b", "c"], measures=["precision", "log_loss"])
+    rows = {"a": [0.25, 0.75] * 10, "b": [0.25] * 20, "c": [0.75, 0.25] * 10}  # b finds nothing
+    models.update({"y_true": [0, 1] * 10} | rows)
+    compared = models.compute().comparison()["precision"]
+    assert (compared.best, compared.indistinguishable) == ("a", ())
+    assert [math.isnan(one) for one in compared.values.values()] == [False, True, False]
+    assert compared._verdicts() == ["best", "undefined", "worse"]
+    known = {(one.a, one.b) for one in compared.differences if not math.isnan(one.difference)}
+    assert known == {("a", "c")}
+    result = models.compute()["a vs b"]
+    assert result.value("precision_b") == 0.0
+    assert math.isnan(result.value("precision_difference"))
+    assert math.isnan(result.value("precision_pvalue"))
+
+
+def test_rankings_without_anything_to_find_are_not_compared() -> None:
+    counted = se.RankingAccumulator(["map"], per_query=True)
+    found = [
+        counted.copy().update([[0, 0], labels], [[2, 1], [1, 2]], query=[1, 2]).compute()
+        for labels in ([0, 0], [0, 1])
+    ]
+    none, some = found
+    assert math.isnan(se.compare(none, none)["map"].difference)
+    assert math.isnan(se.compare(none, some)["map"].difference)
+    assert se.compare(some, some)["map"].n == 2
+    comparison = se.compare(none, none, none)
+    assert comparison["map"].best is None
+
+
+def test_a_value_that_is_a_convention_is_a_gap_in_pictures() -> None:
+    result = PAIRED.copy().update([0, 0, 0], [0, 1, 0], [0, 0, 0]).compute()
+    readings = result.PICTURES["metrics"](result, PlotRequest(None)).readings
+    drawn = [name for name, one in readings.items() if one.is_defined]
+    assert drawn == ["Difference, A minus B"]
+    nothing = se.RankingAccumulator(["map"]).update([[0, 0]], [[2, 1]])
+    result = nothing.compute()
+    with pytest.raises(se.InvalidInputError, match="needs a query"):
+        result.plot()

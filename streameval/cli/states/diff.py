@@ -32,7 +32,6 @@ from streameval.render.text import (
     printable,
     time_texts,
 )
-from streameval.results.collection import read_defined
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
 from streameval.results.pairs import SamplePair
@@ -91,11 +90,6 @@ class _Side:
         """Read a metric; at the level 0 there are no sampling intervals."""
         known = self.every.get(str(metric))
         reading = known or self._holder(metric).read(metric, level=level)
-        return reading if level else attrs.evolve(reading, sampling=None)
-
-    def defined(self, metric: MetricName, level: float) -> Reading:
-        """Read a metric of a condition, which is nan where no row defines it."""
-        reading = read_defined(self._holder(metric), metric, level)
         return reading if level else attrs.evolve(reading, sampling=None)
 
     def _holder(self, metric: MetricName) -> Result:
@@ -182,9 +176,7 @@ def _verdicts(
     """Decide the conditions; with several states, each verdict names its state."""
     of = f"{b.path}: " if len(after) > 1 else ""
     for condition in conditions:
-        metric = condition.metric
-        change = pair.change(metric, a.defined(metric, level), b.defined(metric, level), level)
-        note = decide(condition, change, level)
+        note = decide(condition, _change(condition.metric, a, b, pair, level), level)
         yield attrs.evolve(note, text=f"{of}{note.text}")
 
 
