@@ -61,8 +61,8 @@ class Monitor:
     Parameters
     ----------
     checkpoint : path
-        An SQLite file, created if it does not exist. One monitor uses it; other programs can read
-        it.
+        An SQLite file, created if it does not exist. One monitor uses it, in the process that opens
+        it: open it after a fork. Other programs can read it.
     accumulator : Windowed
         The accumulator, which counts each pane of event time. It must be empty.
     predictions : path, glob, sequence of them, URL, or source
@@ -221,6 +221,7 @@ class Monitor:
         self._quarantine = None if quarantine is None else Quarantine(os.fspath(quarantine))
         self._name = checkpoint
         self._is_open = True
+        self._process = os.getpid()
         self._vitals: Vitals | None = None
         self._is_reloaded, self._reloaded_at = True, _time_by(clock)
         sources = {"predictions": as_source(predictions, argument="predictions")}
@@ -252,7 +253,7 @@ class Monitor:
 
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Close it; receivers are told of an error."""
-        if error is not None:
+        if error is not None and not self._is_inherited:
             with self._busy:
                 self._end(error)
         self.close()
@@ -266,6 +267,7 @@ class Monitor:
             If there are too many bad rows, or a source cannot be read. Then nothing of the step is
             committed, and the monitor is closed.
         """
+        self._check_process()
         with self._busy:
             if not self._is_open:
                 raise InvalidInputError("is closed", argument="monitor")
@@ -303,6 +305,7 @@ class Monitor:
         InvalidInputError
             If an argument breaks a rule. Then the monitor goes on as before.
         """
+        self._check_process()
         with self._busy, self._reloading():
             if self._stage is None or not self._is_open:
                 raise InvalidInputError("is closed", argument="monitor")
@@ -423,6 +426,7 @@ class Monitor:
         from streameval.monitoring.live_page import LivePage  # noqa: PLC0415 (they need http)
         from streameval.monitoring.server import Server  # noqa: PLC0415
 
+        self._check_process()
         with self._busy:
             title = title or Path(self._name).name
             options: dict[str, Any] = {"metrics": metrics, "level": level}
@@ -445,6 +449,8 @@ class Monitor:
         Untried alert events get ten seconds, or half a second after `stop`; the next monitor
         delivers the others. Any thread can call it; a running step ends first.
         """
+        if self._is_inherited:
+            return
         try:
             with self._busy:  # SQLite crashes if it is closed while a step writes
                 if not self._is_open:
@@ -459,6 +465,20 @@ class Monitor:
         finally:
             with self._busy:
                 self._release()
+
+    @property
+    def _is_inherited(self) -> bool:
+        """Whether a fork has copied it; the lock is inherited, too, and may never be free again."""
+        return os.getpid() != self._process
+
+    def _check_process(self) -> None:
+        """Refuse to work in a process that has inherited it: both would count the same rows."""
+        if self._is_inherited:
+            raise InvalidInputError(
+                f"belongs to process {self._process}, which opened it before a fork; step it "
+                "there, or open it after the fork",
+                argument="monitor",
+            )
 
     def _refuse_own_files(self, sources: Iterable[Source]) -> None:
         """Refuse to write to files that would be read as rows."""

@@ -469,6 +469,33 @@ def test_close_lets_the_checkpoint_go_when_the_wait_for_deliveries_fails(start, 
     start(Rows()).close()
 
 
+@pytest.mark.parametrize("use", ["step", "reload", "serve"])
+def test_a_process_that_inherits_a_monitor_cannot_use_it(use, start, monkeypatch):
+    """Both would count the same rows, under one lock."""
+    monitor = start(Rows(a=[row(0)]))
+    with monkeypatch.context() as child:
+        child.setattr("os.getpid", lambda: -1)
+        child.setattr(monitor, "_busy", None)  # a thread that was not copied may hold it
+        with pytest.raises(se.InvalidInputError, match=r"^`monitor` belongs to process \d+, "):
+            getattr(monitor, use)()
+    with monitor:
+        monitor.step()
+    assert monitor.status().n_rows == 1
+
+
+def test_a_process_that_inherits_a_monitor_ends_silently(start, monkeypatch):
+    told = []
+    monitor = start(Rows(a=[row(0)]), on_alert=told.append)
+    with monkeypatch.context() as child:
+        child.setattr("os.getpid", lambda: -1)
+        child.setattr(monitor, "_busy", None)
+        with pytest.raises(SystemExit), monitor:
+            raise SystemExit
+    with monitor:
+        monitor.step()
+    assert (monitor.status().n_rows, told) == (1, [])
+
+
 def test_close_waits_for_the_step_that_is_running(start):
     """SQLite crashes the process if a connection is closed while another thread uses it."""
     begun, finish, closed = threading.Event(), threading.Event(), threading.Event()
