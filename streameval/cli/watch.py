@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import shutil
 import signal
 import sys
@@ -238,7 +239,7 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
             check_file_output(path, ())
     with TemporaryDirectory(prefix="streameval-") as folder:
         held, copy = Path(str(watching.checkpoint)), Path(folder, "checkpoint.db")
-        if held.exists() and held.stat().st_size:
+        if os.path.exists(held) and held.stat().st_size:
             copy_checkpoint(held, copy)
         silent: dict[str, Any] = {"serve": None, "title": None, "allow_host": (), "output": None}
         silent["quarantine"] = None
@@ -258,7 +259,7 @@ def _watch(
 ) -> CommandOutput:
     """Follow the files; without a commit, options that are refused leave no checkpoint."""
     path = Path(str(watching.checkpoint))
-    is_new = not path.exists()
+    is_new = not os.path.exists(path)
     try:
         return _followed(options, watching, reporting, reload)
     except StreamevalError:

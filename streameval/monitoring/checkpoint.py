@@ -105,16 +105,15 @@ def _opened(target: str) -> sqlite3.Connection:
     return base
 
 
-def _check_header(path: str, name: str) -> None:
+def _check_header(target: Path) -> None:
     """Refuse a file of another type before SQLite creates files next to it."""
-    target = Path(path)
     if not target.parent.is_dir():
-        raise BadDataError(f"{name}: there is no such folder.")
+        raise BadDataError("there is no such folder.")
     if target.exists():
-        with _told(name), target.open("rb") as file:
+        with target.open("rb") as file:
             head = file.read(len(_MAGIC))
         if head and head != _MAGIC:
-            raise BadDataError(f"{name}: {_OTHER}")
+            raise BadDataError(_OTHER)
 
 
 def _prepare(base: sqlite3.Connection) -> None:
@@ -560,7 +559,8 @@ class Checkpoint:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.name = os.fspath(path)
         target = os.path.realpath(path)
-        _check_header(target, self.name)
+        with _told(self.name):
+            _check_header(Path(target))
         self._lock = _locked(target, self.name)
         try:
             with _told(self.name):

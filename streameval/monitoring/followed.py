@@ -159,7 +159,7 @@ def _is_same(folder: str, other: str) -> bool:
 def _folders(pattern: str) -> tuple[list[str], str]:
     """List the folders of a pattern, each with the name pattern for its files."""
     folder, wanted = os.path.split(pattern)
-    if not glob.has_magic(folder) or Path(folder).is_dir():
+    if not glob.has_magic(folder) or os.path.isdir(folder):
         return [folder], wanted
     # Path.glob would want a root to begin at. Two stars match no folder as well.
     found = glob.glob(f"{folder}{os.sep}", recursive=True)  # noqa: PTH207

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -10,7 +11,6 @@ from decimal import Decimal
 from functools import partial
 from itertools import count
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack
 
 from streameval.errors import BadDataError, InvalidInputError
@@ -90,7 +90,7 @@ def as_source(
         from streameval.monitoring.redis_stream import RedisStream  # noqa: PLC0415 (of Redis)
 
         return RedisStream.from_url(url)
-    if len(patterns) == 1 and Path(patterns[0]).is_dir():
+    if len(patterns) == 1 and os.path.isdir(patterns[0]):
         return Folder(patterns[0], **options)
     return Tail(patterns, **options)
 

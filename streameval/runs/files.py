@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import unquote
 
 import attrs
 
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, refused
 from streameval.io.formats import format_of
 from streameval.io.streams import Stored, reading, store_of
 
@@ -39,7 +40,7 @@ def files_of(path: str) -> list[tuple[str, str | None]]:
     if found is not None:
         return _stored(path, *found)
     if not is_pattern(path):
-        below = _below(Path(path))
+        below = _below(path)
         return [(path, None)] if below is None else _in_folder(path, below)
     fitting = sorted(glob(path, recursive=True))  # noqa: PTH207 - it may begin anywhere
     return _fitting(path, (one for one in fitting if not _is_hidden(Path(one).name)))
@@ -47,7 +48,7 @@ def files_of(path: str) -> list[tuple[str, str | None]]:
 
 def is_pattern(path: str) -> bool:
     """Return whether a text is a pattern, such as ``logs/*.parquet``, and not an existing path."""
-    return has_magic(path) and not Path(path).exists()
+    return has_magic(path) and not os.path.exists(path)
 
 
 def _in_folder(folder: str, below: Iterable[str]) -> list[tuple[str, str | None]]:
@@ -74,11 +75,20 @@ def _fitting(pattern: str, paths: Iterable[str]) -> list[tuple[str, str | None]]
     return list(listed.items())
 
 
-def _below(folder: Path) -> list[str] | None:
+def _below(folder: str) -> list[str] | None:
     """List the files below a folder, relative to it; None if it is not a folder."""
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         return None
-    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
+    files = []
+    for home, folders, names in os.walk(folder, onerror=_refuse):
+        folders[:] = [name for name in folders if not _is_hidden(name)]
+        files += [file for name in names if (file := Path(home, name)).is_file()]
+    return [file.relative_to(folder).as_posix() for file in files]
+
+
+def _refuse(error: OSError) -> NoReturn:
+    """Refuse a folder that cannot be listed: its rows would be missing, and nothing would say so."""
+    raise refused(str(error.filename), error)
 
 
 def _stored(address: str, store: Any, path: str) -> list[tuple[str, str | None]]:
