@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -50,9 +52,9 @@ if TYPE_CHECKING:
 _FIRST_ROWS = 100
 _LOOKED_AT = 20  # rows that show titles, or columns between spaces
 _COMMENT = "#"  # numpy.savetxt writes it before a header
-_USUAL, _SPACED = Notation(), Notation(is_spaced=True)
+_USUAL = Notation()
 _NOT_UTF8 = "not UTF-8 (--encoding names another one, such as cp1252)"
-_SEPARATOR_LINE = re.compile(rb'"?sep=([\x20!\x23-\x7e\t])"?', re.IGNORECASE)
+_SEPARATOR_LINE = re.compile(rb'"?sep=([\x20!\x23-\x7e\t])"?\r*(?:\n|\Z)', re.IGNORECASE)
 _POINT = re.compile(r"\s*[+-]?[0-9]*\.[0-9]+\s*")
 _LIST = re.compile(r"\s*[+-]?[0-9]+(,\s*[+-]?[0-9]+){2,}\s*")
 _TOTAL = re.compile(
@@ -112,7 +114,7 @@ class CsvLayout:
 
     @classmethod
     def of(
-        cls, piece: Piece, dialect: Dialect, usual: str, *, looks_on: bool = False
+        cls, piece: Piece, dialect: Dialect, usual: str, *, ahead: bytes | None = None
     ) -> tuple[CsvLayout | None, Piece]:
         """Read the layout from the first rows, or None if they are blank; also return the rest.
 
@@ -124,54 +126,51 @@ class CsvLayout:
             What the user has set.
         usual : str
             The delimiter, unless the first row shows another one.
-        looks_on : bool
-            Whether the rows after the first one may show decimal commas, beside a delimiter that
-            is no comma, columns between spaces, and that titles stand above the header. Not of a
-            file that grows: these rows might have come later.
+        ahead : bytes, optional
+            What follows the piece, so that rows below the first one may show titles above the
+            header, columns between spaces, numbers of rows, spaces around cells, and decimal
+            commas. None of a file that grows: these rows might have come later.
 
         Raises
         ------
         BadDataError
             If the first row cannot be read, or looks like one with another delimiter.
         """
-        notation = dialect.notation
         piece, said = _without_separator_line(piece)
-        usual = said or usual
-        data, is_free = notation.decoded(piece.data), dialect.header is None
-        found = []
-        if looks_on and is_free and (n_titles := _n_titles(data, dialect.delimiter, usual)):
-            piece, data = _without_lines(piece, n_titles), _after(data, n_titles)
-            found.append(f"the header of line {piece.first_line}")
-        decoded, given = attrs.evolve(piece, data=data), dialect.delimiter
-        if looks_on and given is None and _has_columns(data):
-            given, notation = " ", attrs.evolve(notation, is_spaced=True)
-        names, n_lines, delimiter = _first_row(decoded, given, usual, notation)
-        if not names:
+        usual, given, is_free = said or usual, dialect.delimiter, dialect.header is None
+        lines = dialect.notation.decoded(piece.data + (ahead or b""))
+        n_rows = 1 if ahead is None else _FIRST_ROWS
+        n_whole = n_newlines(piece.data) if ahead else inf
+        may_be_spaced = not given and ahead is not None
+        notation = attrs.evolve(dialect.notation, is_spaced=may_be_spaced)
+        cut = cache(partial(_FirstRows.of, lines, n_rows, n_whole, notation))
+        ways = (given,) if given else (usual, *_DELIMITERS)
+        top = _n_titles(map(cut, ways)) if is_free else 0
+        first = _split(cut, ways, top, piece)
+        if not first.rows or first.rows[0][0] >= n_whole:
             return None, piece
-        rows = [row for _, row in _first_rows(data, delimiter, notation)][1:]
-        if notation.is_spaced and names[0] == _COMMENT and len(rows[-1]) < len(names):
-            names = names[1:]
-        found += [] if delimiter in (dialect.delimiter, usual) else [f"the delimiter {delimiter!r}"]
-        if looks_on and is_free and _has_numbers(data, rows, delimiter, names):
+        delimiter, notation, names = first.delimiter, first.notation, first.names
+        found = [f"the header of line {piece.first_line + top}"] if top else []
+        found += [] if delimiter in (given, usual) else [f"the delimiter {delimiter!r}"]
+        if is_free and first.have_numbers:
             names = ("row", *names)
             found.append("numbers of rows before the first column")
-        told = (dialect.decimal, dialect.delimiter)
-        is_told = any(one is not None for one in told) or delimiter == ","
-        if looks_on and not is_told and dialect.thousands not in (",", "."):
-            decimal, why = _decimal(data, delimiter)
+        is_told = given or dialect.decimal or dialect.thousands in (",", ".") or delimiter == ","
+        if not is_told and ahead is not None:
+            decimal, why = first.decimal
             notation = attrs.evolve(notation, decimal=decimal)
             found += why
-        if is_free and (_is_spaced(names) or (looks_on and _are_spaced(rows))):
+        if is_free and first.are_spaced:
             notation = attrs.evolve(notation, is_spaced=True)
             names = tuple(name.strip().strip('"') for name in names)
             found.append("spaces around cells")
         shown = " and ".join(found)
         if is_free:
-            rest = _without_lines(piece, n_lines)
+            rest = _without_lines(piece, first.rows[0][1])
             return cls(names, delimiter, "header", notation, shown), rest
         numbers = tuple(str(number) for number in range(1, len(names) + 1))
-        top = "header" if dialect.header else "first row"
-        return cls(dialect.header or numbers, delimiter, top, notation, shown), piece
+        row = "header" if dialect.header else "first row"
+        return cls(dialect.header or numbers, delimiter, row, notation, shown), piece
 
     def block(self, piece: Piece) -> CsvBlock:
         """Make a block of whole rows."""
@@ -326,108 +325,175 @@ class CsvBlock(Piece):
 
 def _without_separator_line(piece: Piece) -> tuple[Piece, str]:
     """Leave out a first line such as sep=;, which Excel reads; also return the delimiter in it."""
-    line, newline, data = piece.data.partition(b"\n")
-    match = _SEPARATOR_LINE.fullmatch(line.rstrip(b"\r"))
-    if match is None:
-        return piece, ""
-    rest = attrs.evolve(piece, first_line=piece.first_line + len(newline), data=data)
-    return rest, match[1].decode()
+    match = _SEPARATOR_LINE.match(piece.data)
+    return (piece, "") if match is None else (_without_lines(piece, 1), match[1].decode())
 
 
 def _without_lines(piece: Piece, n_lines: int) -> Piece:
     """Leave out the first lines."""
-    first_line = piece.first_line + n_lines
-    return attrs.evolve(piece, first_line=first_line, data=_after(piece.data, n_lines))
+    data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
+    return attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
 
 
-def _after(data: bytes, n_lines: int) -> bytes:
-    return b"".join(data.split(b"\n", n_lines)[n_lines:])
+@attrs.frozen
+class _FirstRows:
+    """The first rows of a table as one delimiter cuts them, and what they show.
+
+    Parameters
+    ----------
+    delimiter : str
+        The separator of cells.
+    notation : Notation
+        What cells mean.
+    rows : list of (int, int, list of str or str)
+        The cells of each row, or its fault, with the number of lines before and after it.
+    lines : bytes
+        The lines of the table.
+    """
+
+    delimiter: str
+    notation: Notation
+    rows: list[tuple[int, int, list[str] | str]]
+    lines: bytes
+
+    @classmethod
+    def of(
+        cls, lines: bytes, n_rows: int, n_whole: float, notation: Notation, delimiter: str
+    ) -> _FirstRows:
+        """Cut some rows; one that has no end yet shows something if it is as long as the last."""
+        own = attrs.evolve(notation, is_spaced=notation.is_spaced and delimiter == " ")
+        rows = list(islice(_records(lines, delimiter, own), n_rows))
+        if len(rows) > 1 and rows[-1][0] >= n_whole and len(rows[-1][2]) != len(rows[-2][2]):
+            rows.pop()
+        return cls(delimiter, own, rows, lines)
+
+    def below(self, n_lines: int) -> _FirstRows:
+        """Leave out the rows of the first lines."""
+        return attrs.evolve(self, rows=[row for row in self.rows if row[0] >= n_lines])
+
+    @property
+    def cells(self) -> list[list[str]]:
+        """The rows that show the columns; none if one of these is a fault."""
+        rows = [row for *_, row in self.rows[:_LOOKED_AT]]
+        read = [row for row in rows if isinstance(row, list)]
+        return read if len(read) == len(rows) else []
+
+    @property
+    def are_columns(self) -> bool:
+        """Whether the rows have as many cells as the header; R names none for that of names."""
+        width, *widths = [len(row) - (row[0] == _COMMENT) for row in self.cells] or [0]
+        return width > 1 and len({*widths}) == 1 and widths[0] - width in (0, 1)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The cells of the first row, without the mark of a comment before them."""
+        *_, row = self.rows[0]
+        is_marked = self.notation.is_spaced and row[0] == _COMMENT
+        return tuple(row[is_marked and len(self.cells[-1]) < len(row) :])
+
+    @property
+    def uncut(self) -> str:
+        """The first row, if the delimiter is not in it; otherwise empty."""
+        for before, _, row in self.rows[:1]:
+            # Quotes make no sense around cells that another delimiter separates.
+            line = self._line(before) if isinstance(row, str) else row[0]
+            if self.delimiter not in line and (isinstance(row, str) or len(row) == 1):
+                return line
+        return ""
+
+    def _line(self, before: int) -> str:
+        return text_of(self.lines).split("\n", before + 1)[before].rstrip("\r")
+
+    @property
+    def have_numbers(self) -> bool:
+        """Whether the rows begin with their numbers, as R and pandas write them.
+
+        R quotes them, and pandas indents the header. Other rows may end with what has no name, a
+        delimiter or a decimal, and a name such as id may be that of the numbers.
+        """
+        names, rows, (top, after, _) = self.names, self.cells[1:], self.rows[0]
+        are_longer = all(len(row) == len(names) + 1 and row[-1] for row in rows)
+        if self.delimiter == "," or not are_longer or _COUNTING.fullmatch(names[0]):
+            return False
+        counted = (list(map(str, range(start, start + len(rows)))) for start in (0, 1))
+        are_counted = len(rows) > 1 and [row[0] for row in rows] in counted
+        return are_counted and (self._line(top)[:1] == " " or self._line(after)[:1] == '"')
+
+    @property
+    def are_spaced(self) -> bool:
+        """Whether the header, or all rows below it, have a space after each delimiter."""
+        named, *rows = [
+            len(row) > 1 and all(cell[:1] == " " for cell in row[1:])
+            for row in (self.names, *self.cells[1:])
+        ]
+        are_distinct = len({name.strip() for name in self.names}) == len(self.names)
+        return (named and are_distinct) or (bool(rows) and all(rows))
+
+    @property
+    def decimal(self) -> tuple[str, list[str]]:
+        """The decimal separator, and what the rows show of it.
+
+        It is a comma if some numbers have one, and nothing speaks against it: 1,234 may be more
+        than a thousand, and shows nothing, a point speaks against it, and so do lists such as
+        1,5,2, beside which 1,5 may be one too. If each point has three digits behind it, all may be
+        of thousands.
+        """
+        rows = (row for *_, row in self.rows if isinstance(row, list))
+        first = (cell.strip() for row in rows for cell in row)
+        cells = [without_spaces(without_currency(cell)).rstrip(" %") for cell in first]
+        are_clear = any(has_decimal_comma(cell) and not may_have_thousands(cell) for cell in cells)
+        pointed = [cell for cell in cells if _POINT.fullmatch(cell)]
+        if are_clear and not pointed and not any(map(_LIST.fullmatch, cells)):
+            return ",", ["decimal commas"]
+        if pointed and all(map(may_have_thousands, pointed)):
+            return ".", [f"decimal points in {pointed[0]} (--thousands . reads thousands)"]
+        return ".", []
 
 
-def _n_titles(data: bytes, delimiter: str | None, usual: str) -> int:
+def _n_titles(cuts: Iterable[_FirstRows]) -> int:
     """Count the lines above a header, each with one cell at most; 0 if nothing shows a header.
 
     A header has names alone, each once, and the rows below have as many cells.
     """
     found = []
-    for one in (delimiter,) if delimiter else dict.fromkeys((usual, *_DELIMITERS)):
-        rows = _first_rows(data, one)
+    for cut in cuts:
+        rows = cut.cells
         # pandas names no column of an index: a header `,label` is none of titles
-        are_wide = (sum(map(bool, row)) > 1 or (len(row) == 2 and row[1] > "") for _, row in rows)
+        are_wide = (sum(map(bool, row)) > 1 or (len(row) == 2 and row[1] > "") for row in rows)
         at = next((at for at, is_wide in enumerate(are_wide) if is_wide), len(rows))
-        if not at and len(rows) > 1 and len(rows[0][1]) == len(rows[1][1]):
+        if not at and len(rows) > 1 and len(rows[0]) == len(rows[1]):
             return 0
-        if len({len(row) for _, row in rows[at:]}) == 1 < len(rows) - at:
-            before, header = rows[at]
-            names = {name for name in header if isinstance(value_of_cell(name), str)}
-            found += [before] if len(names) == len(header) else []
+        if len({len(row) for row in rows[at:]}) == 1 < len(rows) - at:
+            names = {name for name in rows[at] if isinstance(value_of_cell(name), str)}
+            found += [cut.rows[at][0]] if len(names) == len(rows[at]) else []
     return min(found, default=0)
 
 
-def _first_rows(
-    data: bytes, delimiter: str, notation: Notation = _USUAL
-) -> list[tuple[int, list[str]]]:
-    """List the first rows, each with the number of lines before it; none if one is a fault."""
-    rows = list(islice(_records(data, delimiter, notation), _LOOKED_AT))
-    read = [(before, row) for before, _, row in rows if isinstance(row, list)]
-    return read if len(read) == len(rows) else []
-
-
-def _has_columns(data: bytes) -> bool:
-    """Tell whether spaces alone cut the first rows into columns; R names none for that of names."""
-    line = text_of(data.lstrip().partition(b"\n")[0])
-    rows = [] if _DELIMITERS.keys() & {*line} else _first_rows(data, " ", _SPACED)
-    if len(rows) < 2:
-        return False
-    width, *widths = [len(row) - (row[0] == _COMMENT) for _, row in rows]
-    return width > 1 and len({*widths}) == 1 and widths[0] - width in (0, 1)
-
-
-def _has_numbers(
-    data: bytes, rows: Sequence[list[str]], delimiter: str, names: Sequence[str]
-) -> bool:
-    """Tell whether the first rows begin with their numbers, as R and pandas write them.
-
-    R quotes them, and pandas indents the header. Other rows may end with what has no name, a
-    delimiter or a decimal, and a name such as id may be that of the numbers.
-    """
-    are_longer = all(len(row) == len(names) + 1 and row[-1] for row in rows)
-    if delimiter == "," or not are_longer or _COUNTING.fullmatch(names[0]):
-        return False
-    are_marked = data[:1] == b" " or all(line[:1] == b'"' for line in data.splitlines()[1:2])
-    counted = (list(map(str, range(start, start + len(rows)))) for start in (0, 1))
-    return len(rows) > 1 and are_marked and [row[0] for row in rows] in counted
-
-
-def _first_row(
-    piece: Piece, delimiter: str | None, usual: str, notation: Notation = _USUAL
-) -> tuple[tuple[str, ...], int, str]:
-    """Read the first row, empty if there is none, the number of its lines, and the delimiter."""
-    chosen = delimiter or usual
-    for before, after, row in _records(piece.data, chosen, notation):
-        # Quotes make no sense around cells that another delimiter separates.
-        is_fault = isinstance(row, str)
-        line = text_of(piece.data).split("\n")[before].rstrip("\r") if is_fault else row[0]
-        others = _other_delimiters(line, chosen) if is_fault or len(row) == 1 else []
-        if delimiter is None and len(others) == 1:
-            return _first_row(piece, others[0], usual)
-        if others:
-            advice = _DELIMITERS[others[0]]
-            raise BadDataError(f"{piece.source}: the delimiter looks like {others[0]!r}; ", *advice)
+def _split(
+    cut: Callable[[str], _FirstRows], ways: Sequence[str], top: int, piece: Piece
+) -> _FirstRows:
+    """Cut the rows below some lines in the usual way, or as they alone show it."""
+    first = cut(ways[0]).below(top)
+    others = _delimiters_in(first.uncut)
+    if len(ways) > 1 and len(others) == 1:
+        first = cut(others[0]).below(top)
+        others = _delimiters_in(first.uncut)
+    elif len(ways) > 1 and first.uncut and not others:
+        spaced = cut(" ").below(top)
+        first = spaced if spaced.are_columns else first
+    if others:
+        advice = _DELIMITERS[others[0]]
+        raise BadDataError(f"{piece.source}: the delimiter looks like {others[0]!r}; ", *advice)
+    for before, _, row in first.rows[:1]:
         if isinstance(row, str):
             raise BadDataError(f"{piece.source}, line {piece.first_line + before}: {row}.")
-        return tuple(row), after, chosen
-    return (), piece.data.count(b"\n"), chosen
+    return first
 
 
-def _other_delimiters(line: str, delimiter: str) -> list[str]:
-    """List the delimiters that would split a first row that is not split."""
-    if delimiter in line:
-        return []
+def _delimiters_in(line: str) -> list[str]:
+    """List the known delimiters that would split a line."""
     return [
-        other
-        for other in _DELIMITERS
-        if other in line and all(map(str.isprintable, line.split(other)))
+        one for one in _DELIMITERS if one in line and all(map(str.isprintable, line.split(one)))
     ]
 
 
@@ -436,38 +502,6 @@ def _is_sum(cell: Any, others: Sequence[Any]) -> bool:
     if not all(isinstance(one, int | float) for one in (cell, *others)):
         return False
     return bool(cell > max(others) and cell >= _ROUNDED * sum(others))
-
-
-def _is_spaced(names: Sequence[str]) -> bool:
-    """Whether the header has a space after each delimiter, and other names without them."""
-    stripped = {name.strip() for name in names}
-    return all(name[:1] == " " for name in names[1:]) and len(stripped) == len(names) > 1
-
-
-def _are_spaced(rows: Sequence[list[str]]) -> bool:
-    """Whether the first rows have a space after each delimiter."""
-    return bool(rows) and all(
-        len(row) > 1 and all(cell[:1] == " " for cell in row[1:]) for row in rows
-    )
-
-
-def _decimal(data: bytes, delimiter: str) -> tuple[str, list[str]]:
-    """Find the decimal separator of the first rows, and say what they show of it.
-
-    It is a comma if some numbers have one, and nothing speaks against it: 1,234 may be more than a
-    thousand, and shows nothing, a point speaks against it, and so do lists such as 1,5,2, beside
-    which 1,5 may be one too. If each point has three digits behind it, all may be of thousands.
-    """
-    rows = (row for _, _, row in _records(data, delimiter) if isinstance(row, list))
-    first = (cell.strip() for row in islice(rows, _FIRST_ROWS) for cell in row)
-    cells = [without_spaces(without_currency(cell)).rstrip(" %") for cell in first]
-    are_clear = any(has_decimal_comma(cell) and not may_have_thousands(cell) for cell in cells)
-    pointed = [cell for cell in cells if _POINT.fullmatch(cell)]
-    if are_clear and not pointed and not any(map(_LIST.fullmatch, cells)):
-        return ",", ["decimal commas"]
-    if pointed and all(map(may_have_thousands, pointed)):
-        return ".", [f"decimal points in {pointed[0]} (--thousands . reads thousands)"]
-    return ".", []
 
 
 def _records(

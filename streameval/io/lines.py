@@ -114,7 +114,7 @@ class Layout(Protocol):
 
     @classmethod
     def of(
-        cls, piece: Piece, dialect: Dialect, usual: str, /, *, looks_on: bool = False
+        cls, piece: Piece, dialect: Dialect, usual: str, /, *, ahead: bytes | None = None
     ) -> tuple[Layout | None, Piece]:
         """Read it from the first rows, None without any; also return the rows after it."""
         ...
@@ -140,13 +140,16 @@ def text_blocks(
     usual : str
         The delimiter, unless the first row shows another one.
     """
-    layout = None
-    for piece in pieces(stream, layouts.ends()):
-        rows = piece
+    cut = pieces(stream, layouts.ends())
+    piece, layout = next(cut, None), None
+    while piece is not None:
+        after, rows = next(cut, None), piece
         if layout is None:
-            layout, rows = layouts.of(piece, dialect, usual, looks_on=True)
+            ahead = b"" if after is None or not after.unended else after.data
+            layout, rows = layouts.of(piece, dialect, usual, ahead=ahead)
         if layout is not None:
             yield layout.block(rows)
+        piece = after
 
 
 def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:

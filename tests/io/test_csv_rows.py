@@ -202,6 +202,31 @@ def test_titles_above_the_header_are_left_out(titles, table):
 @each(
     "text",
     [
+        "Report\nt,s\n1,5",
+        "t;s\n1;0,5",
+        "t s\n1 0.5",
+        "t,s\r\n1, 5",
+        '"t" "s"\n"1" 5 x\n"2" 6 y',
+        "t\ts\n1\t0,5",
+        "\n\nt;s",
+    ],
+)
+def test_a_last_row_without_a_newline_shows_the_dialect_too(text):
+    found, whole = blocks(text, Dialect()), blocks(f"{text}\n", Dialect())
+    assert found[-1].layout == whole[-1].layout
+    assert [row for one in found for row in one.rows()] == list(whole[-1].rows())
+
+
+def test_a_last_row_of_another_length_without_a_newline_shows_nothing():
+    found = blocks("Report\nt;s\n1;0,5\n(1 row affected)", Dialect())
+    assert [one.layout for one in found] == [
+        blocks("Report\nt;s\n1;0,5\n", Dialect())[0].layout
+    ] * 2
+
+
+@each(
+    "text",
+    [
         "Report\n1,2\n3,4\n",
         "Report\nt,t\n1,2\n",
         "Report\nt,s\n1,2,3\n",
