@@ -114,7 +114,7 @@ class _Tally(Cached):
         """Divide a total by the number of queries; nan without any, or if the mean is undefined."""
         return float(total / self.n) if self.n and not self.is_undefined else math.nan
 
-    @property
+    @cached_property
     def variance(self) -> float:
         """The sample variance of the values."""
         if self.n < 2 or self.is_undefined:
@@ -574,15 +574,16 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
         own: dict[str, Any] = {
             "name": name,
             "heading": _heading(name),
-            "value": lambda ranking: ranking[name],
             "is_substitute": lambda ranking, _: ranking._has_nothing(index),
             "arguments": (),
             "measured": True,
             "on_request": False,
         }
         if measured(name) != name:
+            own["value"] = lambda ranking: ranking[name]
             return attrs.evolve(self.TABLE["quantile"], **own)
         row = self.TABLE[measure(name).family]
+        own["value"] = lambda ranking: ranking._values[index]
         own["sampling"] = lambda ranking, value, z: ranking._interval(index, z)  # noqa: ARG005
         if row.evidence is not None:
             own["evidence"] = lambda ranking: draws_of(ranking, index)
