@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar
 
@@ -135,15 +134,23 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
 
     def _groups(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
-        return _axis(self.per_group())
+        columns = {name: column.tolist() for name, column in self.per_group().items()}
+        ends = columns["roc_auc_low"], columns["roc_auc_high"]
+
+        def read(name: str) -> Readings:
+            is_count = name != "roc_auc"
+            return Readings(columns[name], None if is_count else ends, is_count=is_count)
+
+        return ItemAxis({"group": columns["group"]}, [*_SHOWN], read, _SHOWN)
 
     _PER_ITEM = PerItem("group", _groups)
 
-    def _largest(self, _: float) -> ByClass:
+    def _largest(self, level: float) -> ByClass:
         """Read the groups with most examples."""
         sizes = self._areas.n_pos.to_floats() + self._areas.n_neg.to_floats()
         largest = np.argsort(-sizes, kind="stable")[:_MAX_GROUPS]
-        return _axis({name: column[largest] for name, column in self.per_group().items()}).block(
+        return self._groups(level).block(
+            largest.tolist(),
             title="Largest groups",
             caption=f"Of each state the {_MAX_GROUPS} with most examples, at most.",
             position="under",
@@ -183,18 +190,6 @@ class GroupedCurves(GroupedCurvesMembers, SumsResult):
         "by_class": _largest,
         "beside": lambda one, _: [one._spread()],
     }
-
-
-def _axis(columns: Mapping[str, Array]) -> ItemAxis:
-    """Read columns of groups."""
-    held = {name: column.tolist() for name, column in columns.items()}
-    ends = held["roc_auc_low"], held["roc_auc_high"]
-
-    def read(name: str) -> Readings:
-        is_count = name != "roc_auc"
-        return Readings(held[name], None if is_count else ends, is_count=is_count)
-
-    return ItemAxis({"group": held["group"]}, [*_SHOWN], read, _SHOWN)
 
 
 add_members(GroupedCurves)

@@ -132,11 +132,7 @@ class Catalog(CatalogMembers, catalog_table.CatalogExposures, SumsResult):
         )
 
     def _items(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
-        return self._axis(self.per_item())
-
-    def _axis(self, columns: dict[str, Array]) -> ItemAxis:
-        """Read columns of items."""
-        items, exposures = columns.values()
+        items, exposures = self.per_item().values()
 
         def read(name: str) -> Readings:
             is_count = name == "exposure"
@@ -148,11 +144,11 @@ class Catalog(CatalogMembers, catalog_table.CatalogExposures, SumsResult):
 
     _PER_ITEM = PerItem("item", _items)
 
-    def _most_exposed(self, _: float) -> ByClass:
+    def _most_exposed(self, level: float) -> ByClass:
         """List the items recommended most."""
         first = np.argsort(-self._state.exposures.to_floats(), kind="stable")[:_MAX_ITEMS]
-        columns = {name: column[first] for name, column in self.per_item().items()}
-        return self._axis(columns).block(
+        return self._items(level).block(
+            first.tolist(),
             title="Items recommended most",
             caption=f"Of each state the first {_MAX_ITEMS}, at most.",
             position="under",
