@@ -40,7 +40,7 @@ def test_confusion_metrics_are_those_of_the_result(state: Any) -> None:
         low, high = result.confidence(name)
         shown = found[result.TABLE[name].heading]
         to = " to " if low < 0 else TO
-    assert shown == [f"{result.value(name):.4f}", f"{low:.4f}{to}{high:.4f}"]
+        assert shown == [f"{result.value(name):.4f}", f"{low:.4f}{to}{high:.4f}"], name
 
 
 def test_multilabel_metrics_are_those_of_the_result() -> None:
