@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import heaviest
 from streameval.engines._shipping import packed, unpacked
 from streameval.errors import InvalidInputError, StreamevalError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
@@ -114,10 +115,11 @@ def gather(
 
 
 def _warn_of_repeats(acc: Any, group: Any) -> None:
-    """Warn on the first rank that all have counted the same."""
-    if not distributed.get_rank(group):
+    """Warn on the first rank that all have counted the same rows, if these are many."""
+    n = heaviest(acc.n)
+    if n >= _MANY_ROWS and not distributed.get_rank(group):
         warnings.warn(
-            f"all {distributed.get_world_size(group)} ranks have counted the same {acc.n:,} rows: "
+            f"all {distributed.get_world_size(group)} ranks have counted the same {n:,} rows: "
             "after gather_for_metrics, each has every row, so compute the result without gather",
             stacklevel=5,
         )
@@ -125,9 +127,9 @@ def _warn_of_repeats(acc: Any, group: Any) -> None:
 
 def _check_rows(total: Any, n_rows: int | None, n_ranks: int) -> None:
     """Warn if another number of rows than those of the data set has been counted."""
-    if n_rows is not None and total.n != n_rows:
+    if n_rows is not None and (n := heaviest(total.n)) != n_rows:
         warnings.warn(
-            f"{n_ranks} {'rank' if n_ranks == 1 else 'ranks'} counted {total.n:,} rows of a data "
+            f"{n_ranks} {'rank' if n_ranks == 1 else 'ranks'} counted {n:,} rows of a data "
             f"set of {n_rows:,}: pass "
             "streameval.engines.torch.EvaluationSampler to the data loader, which deals out each "
             "row once, where DistributedSampler repeats some",
@@ -156,10 +158,7 @@ def _total(acc: Any, group: Any, root: int | None) -> Any:
     head = _FRAME.pack(flags, n, digest, len(parcel), len(shown)) + shown
     heads = [_Head.of(other) for other in _all_gather(head, _HEAD, group)]
     merged = _merged((other.shown for other in heads if other.shown), acc)
-    if (
-        len({(other.size, other.digest) for other in heads}) < 2 <= len(heads)
-        and acc.n >= _MANY_ROWS
-    ):
+    if len({(other.size, other.digest) for other in heads}) < 2 <= len(heads):
         _warn_of_repeats(acc, group)
     if not any(other.is_large for other in heads):
         return merged

@@ -269,6 +269,15 @@ def test_ranks_that_all_have_every_row_are_told(n_classes, threads):
     assert [total.n for total in threads.run(lambda rank: gather(few))] == [198, 198]
 
 
+@pytest.mark.parametrize("threads", [2], indirect=True)
+def test_ranks_with_equal_collections_are_told(threads):
+    empty = se.Collection({"rows": se.ConfusionAccumulator(), "mean": se.RegressionAccumulator()})
+    assert threads.run(lambda rank: gather(empty)) == [empty, empty]
+    counted = empty.update(*np.zeros((2, 100), int))
+    with pytest.warns(UserWarning, match="all 2 ranks have counted the same 100 rows"):
+        threads.run(lambda rank: gather(counted))
+
+
 @pytest.mark.parametrize("threads", [4], indirect=True)
 @pytest.mark.parametrize("dst", [None, 3])
 def test_rows_that_a_sampler_repeats_are_told(dst, threads):
@@ -288,3 +297,11 @@ def test_rows_that_a_sampler_repeats_are_told(dst, threads):
 def test_rows_that_one_rank_left_out_are_told():
     with pytest.warns(UserWarning, match="1 rank counted 1 rows of a data set of 2"):
         gather(se.MeanAccumulator().update(1.0), n_rows=2)
+
+
+def test_rows_of_a_collection_are_those_of_the_member_that_counts_most():
+    members = {"some": se.ConfusionAccumulator(ignore_label=0), "all": se.ConfusionAccumulator()}
+    acc = se.Collection(members).update([0, 1], [1, 1])
+    assert gather(acc, n_rows=2) == acc
+    with pytest.warns(UserWarning, match="1 rank counted 2 rows of a data set of 3"):
+        gather(acc, n_rows=3)
