@@ -100,7 +100,8 @@ class PRCurveSketch(
         65,536 for up to 64 curves. More share 4,194,304 bins, and each has at least 1,024.
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, infinities too, such as
-        logits and margins.
+        logits and margins. Logits of several classes need a softmax: those of one class alone
+        have other curves than its probabilities.
     classes : int, sequence of labels, or mapping from label to name, optional
         One curve for each class, from a score for each: an integer K means the labels 0..K-1, a
         sequence lists the labels in the order of the score columns. A mapping names them, as for

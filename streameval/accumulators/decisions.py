@@ -159,6 +159,8 @@ def check_labels(y_true: Array) -> None:
             Named("multilabel", "True"),
             " for several labels a row, or ravel() both arrays to count item by item.",
         )
+    elif y_true.ndim > 2 and y_true.shape[1] == 1:
+        remedy = ("Pass y_true.squeeze(1) with scores of each class.",)
     elif y_true.ndim > 2:
         remedy = (
             "Pass ",

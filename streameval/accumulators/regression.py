@@ -16,7 +16,7 @@ from streameval.accumulators.pending import (
 from streameval.configs import USUAL_BUDGET
 from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import RegressionConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.array_types import Array, Floats
 from streameval.inputs.arrays import (
     LARGEST_NUMBER,
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
 
 Sums = RegressionSums | MeasuredSums | OutputSums
 
+_ROWS = (
+    "Pass ",
+    Named("outputs", ""),
+    " for rows of several numbers, or ravel() both arrays to count item by item.",
+)
 _CAPACITY = 2**14  # from this many rows on, adding up takes longer than the calls
 
 
@@ -55,7 +60,8 @@ def _read_rows(config: RegressionConfig, arrays: Mapping[str, Any]) -> Rows | No
     prediction = as_numbers(arrays["y_pred"], name="y_pred")
     if config.outputs is None:
         truth, prediction = as_vector(truth), as_vector(prediction)
-        if not have_rows({"y_true": truth, "y_pred": prediction}, sample_weight):
+        vectors, remedy = {"y_true": truth, "y_pred": prediction}, _ROWS if truth.ndim > 1 else ()
+        if not have_rows(vectors, sample_weight, remedy=remedy):
             return None
     elif lack_rows(truth, prediction, sample_weight=sample_weight):
         return None

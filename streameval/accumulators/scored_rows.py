@@ -49,6 +49,11 @@ _ONE_HOT = (
     " for several labels a row.",
 )
 _REAL = ("Pass ", Named("scores", '"real"'), " for logits or margins.")
+_REAL_OF_CLASSES = (
+    "Apply a softmax to logits, whose areas are not those of probabilities. ",
+    Named("scores", '"real"'),
+    " takes margins of each class.",
+)
 
 _SCORES = frozenset(map(np.dtype, "efd"))
 
@@ -168,7 +173,8 @@ def _read_general(
         weights = np.where(cast("Mask", ignored), 0, weights)
     columns = scores.reshape(len(scores), config.n_scores)
     if config.scores == "probability":
-        check_probabilities(scores, name="y_score", remedy=_REAL)
+        of_logits = _REAL if config.classes is None or config.multilabel else _REAL_OF_CLASSES
+        check_probabilities(scores, name="y_score", remedy=of_logits)
     missing = np.isnan(columns)
     if ignored is None:
         kept: Mask = np.asarray(~missing.any(axis=1))

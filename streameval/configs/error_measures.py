@@ -272,6 +272,7 @@ _ROWS = (
 ERROR_MEASURES = {row.name: row for row in _ROWS}
 """The table of the measures."""
 
+_ALWAYS = "rmse, mse, mae, r2 and bias are always counted."
 _NAMES = {other: row.name for row in _ROWS for other in (row.name, *row.others)}
 
 
@@ -297,7 +298,7 @@ class ErrorMeasure:
         match = _FORM.fullmatch(text)
         family = _NAMES.get(match["name"]) if match else None
         if match is None or family is None:
-            raise unknown_name(name, ERROR_MEASURES, name="measures")
+            raise unknown_name(name, ERROR_MEASURES, name="measures", remedy=_ALWAYS)
         row = ERROR_MEASURES[family]
         return cls(row, _parameter(row, match["key"], match["value"], name))
 

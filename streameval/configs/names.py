@@ -88,12 +88,14 @@ def chosen_names(value: Any, known: Mapping[str, Sequence[str]], *, name: str) -
     return tuple(kept for kept, metrics in known.items() if {kept, *metrics}.intersection(asked))
 
 
-def unknown_name(given: Any, known: Iterable[str], *, name: str) -> InvalidInputError:
+def unknown_name(
+    given: Any, known: Iterable[str], *, name: str, remedy: str = ""
+) -> InvalidInputError:
     """Return the error for an unknown name, or for a value that is not a name."""
     if not isinstance(given, str):
         return InvalidInputError(f"must hold names, got {given!r}", argument=name)
     hint = nearest(given, known).removesuffix(".")
-    return InvalidInputError(f"has no {given!r}: {hint}", argument=name)
+    return InvalidInputError(f"has no {given!r}: {hint}", argument=name, remedy=remedy)
 
 
 def check_distinct(values: Sequence[Hashable], *, name: str) -> None:

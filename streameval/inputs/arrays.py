@@ -287,13 +287,16 @@ def lack_rows(*arrays: Array, sample_weight: Any) -> bool:
     return True
 
 
-def have_rows(vectors: Mapping[str, Array], sample_weight: Any) -> bool:
+def have_rows(
+    vectors: Mapping[str, Array], sample_weight: Any, *, remedy: tuple[object, ...] = ()
+) -> bool:
     """Check that arrays are vectors of one length; False if they and the weights are empty."""
     first, *others = vectors.values()
     if lack_rows(first, *others, sample_weight=sample_weight):
         return False
     for name, array in vectors.items():
-        check_vector(array, rows=None if array is first else len(first), name=name)
+        rows = None if array is first else len(first)
+        check_vector(array, rows=rows, name=name, remedy=remedy)
     return True
 
 

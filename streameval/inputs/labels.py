@@ -14,7 +14,7 @@ from streameval.exact.array_types import Array, Ints, Mask
 from streameval.inputs.arrays import converted, first_index, refuse_first
 from streameval.inputs.classes import MAX_CLASSES, Label, canonical_label, checked_text
 
-_IGNORED_BY_TORCH = -100  # the default `ignore_index` of its losses
+_USUALLY_IGNORED = (-100, 255)  # the default `ignore_index` of PyTorch, and that of masks
 _SHOWN = 6  # labels in a message
 _SEARCHED = 10_000  # labels of a batch that are looked at for a message
 _DENSE = 4  # numbers this dense in their range are found by counting, 10 times as fast
@@ -179,8 +179,8 @@ def _remedy(
     labels: Array, unknown: Any, classes: int | tuple[Label, ...], name: str
 ) -> tuple[object, ...]:
     """Say what to do about a label that is not among the classes."""
-    if name == "y_true" and unknown == _IGNORED_BY_TORCH:
-        option = Named("ignore_label", str(_IGNORED_BY_TORCH))
+    if name == "y_true" and unknown in _USUALLY_IGNORED:
+        option = Named("ignore_label", f"{unknown}")
         return "To leave out such rows, set ", option, "."
     return _listing(labels) if isinstance(classes, int) else ()
 

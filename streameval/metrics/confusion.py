@@ -185,11 +185,11 @@ def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
             raise InvalidInputError(f"must be at least 0, got {beta!r}", argument="beta")
         square = beta * beta
     else:
+        alpha = real_number(alpha, name="alpha")
         if beta != 1.0:
             raise InvalidInputError(
                 "and `beta` are two names of one choice: pass one", argument="alpha"
             )
-        alpha = real_number(alpha, name="alpha")
         if not 0.0 <= alpha <= 1.0:
             raise InvalidInputError(f"must lie in [0, 1], got {alpha!r}", argument="alpha")
         square = 1.0 / alpha - 1.0 if alpha > 0.0 else math.inf

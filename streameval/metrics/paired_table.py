@@ -388,6 +388,7 @@ TABLE = Table(
     _accuracy("b", lambda result: result.n_both + result.n_only_b, headline=3),
     Metric(
         name="difference",
+        aliases=("accuracy_difference",),
         limits=CORRELATION,
         heading="Difference, A minus B",
         subtracts=_SUBTRACTS,

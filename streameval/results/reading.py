@@ -470,7 +470,7 @@ class ReadResult(Cached, Comparable):
             ours = our_name(name)
             called = [row.name for row in table.called(name)]
             called += [ours] if ours != name and hasattr(type(self), ours) else []
-            owners = [] if called else _owners(name, with_tasks=False)
+            owners = [] if called else _owners(name, with_tasks=False, besides=table)
             if owners:
                 raise AttributeError(f"{message}: {', '.join(owners)}")
             meant = " or ".join(map(repr, called or closest(name, table)))
@@ -643,7 +643,9 @@ def _owners(name: str, *, with_tasks: bool = True, besides: Table | None = None)
         if table is besides:
             continue
         of = table.made_by
-        if with_tasks and table.is_task:
+        if besides is not None and of == besides.made_by:
+            of = "all classes" if any(other.averages for other in table.values()) else "each class"
+        elif with_tasks and table.is_task:
             of = f"--task {table.task} ({of})"
         owners.setdefault(table.task, f"{row.typed} is a metric of {of}")
     return list(owners.values())

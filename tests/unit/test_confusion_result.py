@@ -228,6 +228,8 @@ def test_f_score_refuses_another_alpha(alpha: float) -> None:
 def test_f_score_refuses_alpha_and_beta_together() -> None:
     with pytest.raises(se.InvalidInputError, match="two names of one choice"):
         from_counts(tp=1).f_score(2.0, alpha=0.5)
+    with pytest.raises(se.InvalidInputError, match="`alpha` must be a number, got 'micro'"):
+        from_counts(tp=1).f_score(2.0, "micro")
 
 
 @each("name", ["balanced_accuracy", "geometric_mean", "cohen_kappa"])

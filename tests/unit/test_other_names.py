@@ -195,6 +195,9 @@ def test_measures_of_torchmetrics_are_answered_with_ours(name: str) -> None:
         (LABELS, "f1_macro", "Did you mean 'f_score'?"),
         (LABELS, "auroc", "roc_auc is a metric of PRCurveSketch"),
         (LABELS, "roc_auc_score", "roc_auc is a metric of PRCurveSketch"),
+        (CURVES, "best_f_threshold", "best_f_threshold is a metric of each class"),
+        (CURVE, "roc_auc_ovo", "roc_auc_ovo is a metric of all classes"),
+        (se.Paired(), "accuracy_difference", "Did you mean 'difference'?"),
         (CURVE, "acuracy_xyz_none", "has no attribute 'acuracy_xyz_none'"),
     ],
 )
