@@ -16,7 +16,7 @@ from streameval.exact.array_types import Floats
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import AlertState
 from streameval.monitoring.status import BAD, Status, Vitals, time_number
-from streameval.render.blocks import PanePoint, numbers_of
+from streameval.render.blocks import TimeLine, numbers_of
 from streameval.render.markup import DASH, Html, element, joined, label, moment, terms, whole_page
 from streameval.render.sparklines import Strip, gauge, sparkline
 from streameval.render.svg import hatching
@@ -177,17 +177,22 @@ class ViewedPane:
         Where the pane is.
     start, end : datetime64[us] or int
         The rows with ``start <= t < end``.
-    rows : float
+    n_rows : int or float
         The weight of all rows.
     slices : mapping from value to Point
-        The slices that have rows.
+        The slices that have rows; `...` stands for all rows.
     """
 
     span: Pane
     start: Any
     end: Any
-    rows: int | float
+    n_rows: int | float
     slices: Mapping[Any, Point]
+
+    @property
+    def n_labelled(self) -> float:
+        """The weight of the labelled rows."""
+        return self.slices[...].labelled
 
     def is_of(self, span: Pane) -> bool:
         """Return whether a pane is unchanged, by the identity of its immutable counts."""
@@ -400,26 +405,16 @@ def _header(view: View) -> Html:
 
 def _whole(card: Card, viewed: ViewedPanes, level: float) -> Html:
     figures: list[Html] = []
-    panes: list[PanePoint] = []
     newest, frame = viewed.newest(card.points), _Frame.of(viewed, card.series, level, _MAX_OF_ALL)
+    panes = TimeLine(card.name, viewed.counted, (), len(viewed.counted) - viewed.n_mature)
     for index, series in enumerate(card.series):
-        panes = [
-            PanePoint(
-                pane.start,
-                pane.end,
-                pane.rows,
-                point.labelled,
-                point.readings[index],
-                at >= viewed.n_mature,
-            )
-            for at, (pane, point) in enumerate(zip(viewed.counted, card.points, strict=True))
-        ]
+        line = panes._replace(readings=[point.readings[index] for point in card.points])
         caption = element("h3", label(series.metric, 40))
         figures.append(
             element(
                 "figure",
                 element("figcaption", caption, _value(newest, index, level, viewed.as_of)),
-                time_picture(panes, series.metric, series.limits, *_PICTURE, fired=series.fired),
+                time_picture(line, series.metric, series.limits, *_PICTURE, fired=series.fired),
                 _evidence(panes, series),
             )
         )
@@ -439,7 +434,7 @@ def _whole(card: Card, viewed: ViewedPanes, level: float) -> Html:
     )
 
 
-def _evidence(panes: Sequence[PanePoint], series: MetricSeries) -> Html:
+def _evidence(panes: TimeLine, series: MetricSeries) -> Html:
     """Draw what alerts about a metric rest on."""
     if not series.evidence:
         return Html()

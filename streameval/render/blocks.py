@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import compress
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -218,29 +219,6 @@ class Dots(NamedTuple):
     is_share: Callable[[str], bool] = lambda _: False
 
 
-class PanePoint(NamedTuple):
-    """A metric in one span of time.
-
-    Parameters
-    ----------
-    start, end : datetime64[us] or int
-        The rows with ``start <= t < end``.
-    rows, labelled : float
-        The weight of all rows, and of the labelled rows.
-    reading : Reading
-        NaN where the metric is undefined.
-    is_open : bool
-        Whether more rows or labels may come.
-    """
-
-    start: Any
-    end: Any
-    rows: float
-    labelled: float
-    reading: Reading
-    is_open: bool = False
-
-
 def numbers_of(readings: Sequence[Reading]) -> Floats:
     """Return five rows: the values, the ends of their certified, and of their sampling intervals.
 
@@ -258,12 +236,19 @@ class TimeLine(NamedTuple):
     ----------
     name : str
         The name of the line in a legend.
-    panes : sequence of PanePoint
-        The panes, or windows, in order of time.
+    panes : sequence
+        The panes, or windows, in order of time; each has its `start`, its `end`, and the weight of
+        all rows and of the labelled ones, `n_rows` and `n_labelled`.
+    readings : sequence of Reading
+        One for each pane; NaN where the metric is undefined.
+    n_open : int
+        How many of the last panes may get more rows or labels.
     """
 
     name: str
-    panes: Sequence[PanePoint]
+    panes: Sequence[Any]
+    readings: Sequence[Reading]
+    n_open: int = 0
 
     @property
     def edges(self) -> tuple[Array, Array]:
@@ -274,16 +259,23 @@ class TimeLine(NamedTuple):
     @property
     def has_unlabelled(self) -> bool:
         """Whether some rows have no label."""
-        return any(pane.labelled != pane.rows for pane in self.panes)
+        return any(pane.n_labelled != pane.n_rows for pane in self.panes)
 
     @property
-    def numbers(self) -> Floats:
-        """The rows of `numbers_of`."""
-        return numbers_of([one.reading for one in self.panes])
+    def coverages(self) -> list[float]:
+        """The share of the rows of each pane that have a label."""
+        return [pane.n_labelled / pane.n_rows for pane in self.panes]
+
+    @property
+    def defined(self) -> TimeLine:
+        """The panes that define the metric."""
+        are_defined = [math.isfinite(one.value) for one in self.readings]
+        panes, readings = (list(compress(part, are_defined)) for part in self[1:3])
+        return self._replace(panes=panes, readings=readings)
 
     def marks(self, level: float) -> list[ChartMark]:
         """Draw the line, its certified intervals as a band, and its sampling intervals."""
-        (starts, ends), (values, *certified, bottom, top) = self.edges, self.numbers
+        (starts, ends), (values, *certified, bottom, top) = self.edges, numbers_of(self.readings)
         middles = starts + (ends - starts) / 2
         marks = [ChartMark("series", middles, values, self.name)]
         if np.any(certified[0] < certified[1]):

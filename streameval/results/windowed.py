@@ -17,7 +17,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.values import value_text
 from streameval.metrics.table import NO_VALUE, Reading, Table
 from streameval.render import plots
-from streameval.render.blocks import OverTime, PanePoint, TimeLine
+from streameval.render.blocks import OverTime, TimeLine
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Grid, Section, Sheet, SheetColumn, reading_columns
 from streameval.render.text import numbers, plural, time_text, time_texts
@@ -256,11 +256,8 @@ class WindowedResult(CollectionResult):
             result = _of(pane, value) if pane.n_labelled else None
             return NO_VALUE if result is None else read_or_nan(result, metric, level).defined
 
-        panes = [
-            PanePoint(one.start, one.end, one.n_rows, one.n_labelled, read(one))
-            for one in self.panes
-        ]
-        return TimeLine("(all)" if value is ... else value_text(value), panes)
+        name = "(all)" if value is ... else value_text(value)
+        return TimeLine(name, self.panes, list(map(read, self.panes)))
 
     def _lines(self, request: PlotRequest) -> OverTime:
         """Show a metric over time, also of slices."""
