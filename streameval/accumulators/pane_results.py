@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
-from streameval.accumulators.base import merged
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.sliced import Sliced
-from streameval.results.sliced import SlicedResult
 from streameval.results.windowed import CountedPane, PaneResult
 
 
@@ -24,16 +22,8 @@ def results_of(accumulator: Any, kept: Iterable[Any] | None = None) -> tuple[Any
     """
     if not isinstance(accumulator, Sliced):
         return accumulator.compute(), None
-    values, slices = set(accumulator if kept is None else kept), accumulator.compute()
-    left = [accumulator[value] for value in accumulator if value not in values]
-    if left:
-        by_value = {value: slices[value] for value in slices if value in values}
-        rest = merged([accumulator.other, *left])
-        n_rest = heaviest(rest.n)
-        slices = SlicedResult.of(
-            accumulator._config, by_value, rest.compute(), n_rest, has_other=bool(n_rest)
-        )
-    return accumulator.total().compute(), slices
+    shown = accumulator if kept is None else accumulator.view().only(set(kept)).copy()
+    return accumulator.total().compute(), shown.compute()
 
 
 def pane_result(

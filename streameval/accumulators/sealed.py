@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from operator import attrgetter
 from typing import Any, ClassVar, Self
@@ -435,6 +435,14 @@ class FlatSlices(FlatTable):
             )
         state = attrs.evolve(self, inner=Inner(self.inner.cls, config))
         return attrs.evolve(state.summed(np.arange(len(self)), len(self)), total=self._total)
+
+    def only(self, kept: Container[Value]) -> Self:
+        """Merge the slices of other values into that of the rest, in the state of one `Sliced`."""
+        others = [code for code, value in enumerate(self.known) if value not in kept]
+        chosen = np.where(np.isin(self.codes, others), len(self.known), self.codes)
+        codes, leaf_of = np.unique(chosen, return_inverse=True)
+        leaves = self.leaves.summed(leaf_of, len(codes)) if others else self.leaves
+        return attrs.evolve(self, lengths=np.array([len(codes)]), codes=codes, leaves=leaves)
 
     @cached_property
     def parts(self) -> dict[Value, Sealed]:

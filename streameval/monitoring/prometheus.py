@@ -16,7 +16,6 @@ from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.evidence import slice_of
-from streameval.accumulators.parts import merge
 from streameval.accumulators.score_buckets import score_buckets
 from streameval.accumulators.sliced import Sliced
 from streameval.configs.collection import Member
@@ -427,15 +426,11 @@ def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
         if total is None:
             yield _ALL, part
         return
-    config = part.view().config
-    kept = set(part if total is None else total)
-    left = [part.other]
-    for value in part:
-        if value in kept:
-            yield slice_text(config.items(value)), slice_of(part, value)
-        else:
-            left.append(slice_of(part, value))
-    other = merge(left)
+    view = part.view()
+    shown = part if total is None else view.only(set(total)).copy()
+    for value in shown:
+        yield slice_text(view.config.items(value)), shown[value]
+    other = shown.other
     if total is None or heaviest(other.n):
         yield _OTHER, other
 
