@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streameval.accumulators.pane_results import counted, pane_result, results_of
+from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slices import slice_entries
 from streameval.errors import InvalidInputError
@@ -115,7 +115,7 @@ def board(
     view = held.view()
     if view.newest is None:
         return [_footer(view, status, now)]
-    whole = PaneResult.of(None, None, held.n_rows(), counted(held.total(), None))
+    whole = pane_result(None, None, held.n_rows(), held.total())
     kept = None if whole.slices is None else list(whole.slices)
     names, found, notes = [], [], []
     end = _end(view, status)
@@ -154,11 +154,10 @@ def pane_line(pane: Closed, reporting: Reporting) -> str:
 
 def event_text(event: Event) -> str:
     """Describe the change of an alert in one line."""
-    about = "" if event.slice is None else f" {_slice_text(event.slice)}"
     value = "" if event.value is None else f", at {event.value:.{DECIMALS}f}"
     until = "" if event.end is None else f", {event.end}"
     name = f"{event.about['name']}: " if "name" in event.about else ""
-    return f"{name}{event.rule}{about} is {event.state}{value}{until}"
+    return f"{name}{event.rule}{_about(event)} is {event.state}{value}{until}"
 
 
 def _end(view: Panes, status: Status) -> Any:
@@ -175,12 +174,14 @@ def edge_before(config: WindowedConfig, width: str | int, end: Any, number: int 
 
 
 def _alert_text(alert: AlertState) -> str:
-    about = "" if alert.slice is None else f" {_slice_text(alert.slice)}"
-    return f"{alert.state}: {alert.rule}{about} since {alert.since}"
+    return f"{alert.state}: {alert.rule}{_about(alert)} since {alert.since}"
 
 
-def _slice_text(pairs: dict[str, Any]) -> str:
-    return ", ".join(f"{column}={value}" for column, value in pairs.items())
+def _about(alert: Event | AlertState) -> str:
+    """Name the slice of an alert, in the syntax of rules."""
+    from streameval.monitoring.rule_text import slice_text  # noqa: PLC0415 (of alerts)
+
+    return "" if alert.slice is None else f" {slice_text(alert.slice)}"
 
 
 def _before_counting(status: Status) -> str:

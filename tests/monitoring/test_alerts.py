@@ -19,6 +19,7 @@ from offenders import each
 from win_rate import WinRate
 
 import streameval as se
+from streameval.cli.window_text import event_text
 from streameval.errors import CorruptStateError, InvalidInputError, UnknownMetricError
 from streameval.monitoring.alerts import Alerts, AlertState, Event
 from streameval.monitoring.status import Status
@@ -904,3 +905,16 @@ def test_equal_rules_are_one() -> None:
 def test_unknown_metric_keeps_its_type() -> None:
     with pytest.raises(UnknownMetricError):
         Alerts(["recal < 0.5 for 1 pane"], windowed())
+
+
+def test_terminal_names_the_slice_of_an_event_as_rules_do() -> None:
+    event = Event(
+        id="1",
+        alert="1",
+        rule="recall < 0.8 for 1 pane",
+        state="firing",
+        at="1970-01-01T00:00:00Z",
+        slice={"country": None, "device": "a, b", "version": "1"},
+    )
+    named = 'country=(missing),device="a, b",version="1"'
+    assert event_text(event) == f"recall < 0.8 for 1 pane {named} is firing"
