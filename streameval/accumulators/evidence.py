@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
+from streameval.accumulators.panes import Panes
 from streameval.accumulators.sealed import live
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
@@ -129,21 +130,23 @@ def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, An
     """Yield the closed panes in the order of time, with the result of a slice in each."""
     config, view = windowed._config, windowed.view()
     first = None if since is None else _time(since, config)
-    read = _reader(windowed, value, [live(part) for part in view.parts])
+    key = value if value is ... else _key(view, value)
     for span in view.spans(first, view.newest):
-        yield config.shown(span.start), config.shown(span.end), read(live(span.part))
+        part = slice_of(live(span.part), key)
+        result = None if part is None else part.compute()
+        yield config.shown(span.start), config.shown(span.end), result
 
 
-def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any], Result | None]:
-    """Choose how the accumulator of a pane is read; None is a pane without any row for it."""
-    inner = windowed._config.accumulator
-    if inner.cls is not Sliced and value is not ...:
+def _key(view: Panes, value: Any) -> Any:
+    """Read the value of a slice, whose rows must be counted separately in every pane."""
+    inner = view.config.accumulator
+    if inner.cls is not Sliced:
         raise InvalidInputError(
             f"needs panes that are a Sliced, got {inner.cls.__name__}", argument="slice"
         )
-    key = value if value is ... else read_value(value, inner.options.column, name="slice")
-    if key is not ... and parts and key not in inner.options.named:
-        observed = {one for part in parts for one in part}
+    key = read_value(value, inner.options.column, name="slice")
+    if view.parts and key not in inner.options.named:
+        observed = {one for part in view.parts for one in live(part)}
         if key not in observed:
             raise InvalidInputError(
                 f"must have a slice in some pane, got {value!r}", argument="slice"
@@ -155,12 +158,7 @@ def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any],
                 argument="slice",
                 remedy="Name it in `values` of the `Sliced`.",
             )
-
-    def read(part: Any) -> Result | None:
-        found = slice_of(part, key)
-        return None if found is None else found.compute()
-
-    return read
+    return key
 
 
 def slice_of(part: Any, key: Any) -> Any:
