@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from streameval.accumulators.pane_results import pane_result, results_of
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slices import slice_entries
@@ -169,8 +167,7 @@ def _end(view: Panes, status: Status) -> Any:
 
 def edge_before(config: WindowedConfig, width: str | int, end: Any, number: int = 1) -> Any:
     """Go back by some windows from an edge of panes."""
-    size = number * config.length(width, name="width")
-    return end - (size if config.is_step else np.timedelta64(size, "us"))
+    return config.shown(time_number(end) - number * config.length(width, name="width"))
 
 
 def _alert_text(alert: AlertState) -> str:

@@ -271,22 +271,22 @@ class MonitorCollector:
     def _add_windows(self, families: _Families, snapshot: Snapshot, total: Any) -> None:
         """Add the metrics of the windows that end with the newest mature pane."""
         held, end = snapshot.windowed, snapshot.status.mature_until
-        view = held.view()
+        view, until = held.view(), time_number(end)
         config = view.config
         widths = (config.pane, *self._widths)
         for size in dict.fromkeys(config.length(width, name="windows") for width in widths):
             width = size if config.is_step else duration_text(size)
             window = str(width)
-            start = end - (size if config.is_step else np.timedelta64(size, "us"))
+            start = until - size
             try:
-                n_rows = held.n_rows(start, end)
+                n_rows = held.n_rows(config.shown(start), end)
             except InvalidInputError:  # panes of that time are rolled up, or no longer kept
                 families.leave_out("streameval_value", 1)
                 continue
             if not n_rows:
                 continue
             families.add_time("streameval_value_time", end, window)
-            rows = SliceRows(view.within(*map(time_number, (start, end))))
+            rows = SliceRows(view.within(start, until))
             part = config.accumulator.empty() if rows.labelled is None else rows.labelled
             for name, weights in _weights(rows, total):
                 if weights is not None and weights.rows:

@@ -407,5 +407,7 @@ def _moment(text: str) -> str | datetime:
 def _back(held: Windowed, width: str | int, number: int) -> Any:
     """Return the end of the window that `number` others follow; None without rows."""
     held.window(width)  # raises for an invalid width
-    ends = [end for _, end, _ in held.panes()]
-    return edge_before(held.view().config, width, ends[-1], number) if ends else None
+    view = held.view()
+    if view.newest is None:
+        return None
+    return edge_before(view.config, width, view.config.shown(view.end), number)
