@@ -126,8 +126,12 @@ def check_order(result: Result, reporting: Reporting, *, is_each: bool = False) 
     """Raise an error if slices cannot be sorted, even before there are any."""
     if reporting.sort is not None:
         result.check(reporting.sort)
-    if (is_each or reporting.worst is not None) and not better_of(result, _key(result, reporting)):
-        raise UsageError("--worst needs a metric with a better direction; name it with --sort.")
+    if is_each or reporting.worst is not None:
+        metric = _key(result, reporting)
+        if not better_of(result, metric):
+            raise UsageError(
+                f"{metric} has no better direction, so no worst slice; name another with --sort."
+            )
 
 
 def arranged(result: Result, slices: Slices | None, reporting: Reporting) -> Arrangement:

@@ -35,13 +35,12 @@ def _columns(value: Any, *, name: str) -> tuple[str, ...]:
                 f"must be names, none of them 'sample_weight' or with {SEPARATOR!r}, got {one!r}",
                 argument=name,
             )
-        canonical_label(one, name=name)
     if not 1 <= len(names) <= MAX_COLUMNS:
         raise InvalidInputError(
             f"must be from 1 to {MAX_COLUMNS} names, got {len(names)}", argument=name
         )
     check_distinct(names, name=name)
-    return names
+    return tuple(str(canonical_label(one, name=name)) for one in names)
 
 
 def _quantiles(value: Any, *, name: str) -> tuple[float, ...]:

@@ -87,7 +87,7 @@ def metric_table(
         title = element("h4", "Differences from ", label(first, 40))
         table = joined([rows_table("state", names, rows, level), title])
         differences = [(title, more) for (title, _), more in both]
-        table = joined([table, rows_table("state", others, differences, level)])
+        table = joined([table, rows_table("state", others, differences, level, "Differences")])
     else:
         head = _head("Metric", *(label(name, 28) for name in names), "Difference")
         beside = [(title, [*cells, *more]) for (title, cells), more in both]
@@ -101,8 +101,13 @@ def metric_table(
     return joined([table, element("p", *said, class_="note")])
 
 
-def rows_table(what: str, names: Sequence[str], columns: CellRows, level: float) -> Html:
-    """Lay out a row for each state or slice, in several tables if there are many metrics."""
+def rows_table(
+    what: str, names: Sequence[str], columns: CellRows, level: float, of: str = "Metrics"
+) -> Html:
+    """Lay out a row for each state or slice, in several tables if there are many metrics.
+
+    Screen readers announce what the numbers are of.
+    """
     tables = []
     for start in range(0, len(columns), _MAX_ACROSS):
         chunk = columns[start : start + _MAX_ACROSS]
@@ -110,7 +115,7 @@ def rows_table(what: str, names: Sequence[str], columns: CellRows, level: float)
         head = _head(what.capitalize(), *titles)
         cells = zip(*(column for _, column in chunk), strict=True)
         rows = [(label(name, 40), row) for name, row in zip(names, cells, strict=True)]
-        tables.append(_stacked(head, rows, f"Metrics by {what}", level, of=titles))
+        tables.append(_stacked(head, rows, f"{of} by {what}", level, of=titles))
     return joined(tables)
 
 

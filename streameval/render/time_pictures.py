@@ -138,4 +138,4 @@ def _time_table(whole: TimeLine, metric: str, level: float, slices: Sequence[Tim
     columns = [(name, [Reading(n, is_count=True) for n in column]) for name, column in sizes]
     lines = [(metric, whole), *((short(line.name, _NAME_WIDTH), line) for line in slices)]
     columns += [(heading, [*line.readings[-_MAX_LINES:]]) for heading, line in lines]
-    return rows_table("start", time_texts([pane.start for pane in shown]), columns, level)
+    return rows_table("start", time_texts([pane.start for pane in shown]), columns, level, metric)

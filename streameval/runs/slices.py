@@ -542,10 +542,14 @@ class RowsByColumn:
     ) -> None:
         self._left_out = dict(left_out)
         self._finds_columns = finds_columns
+        self._make = make
         self._parts = {column: RowsByValue(make, column) for column in columns}
 
     def update(self, batch: Mapping[str, Any]) -> None:
         """Count each row in the slices of its values, all or nothing."""
+        if not self._parts:
+            self._make().update(batch)  # a row may be bad although none is counted
+            return
         parts = {column: part.fork() for column, part in self._parts.items()}
         for part in parts.values():
             part.update(batch)

@@ -150,7 +150,7 @@ def test_states_of_each_column_have_a_limit(call, log, monkeypatch):
         ),
         (
             ["--by", "*", "--sort", "n"],
-            "--worst needs a metric with a better direction; name it with --sort.",
+            "n has no better direction, so no worst slice; name another with --sort.",
         ),
     ],
 )

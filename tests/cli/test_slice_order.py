@@ -120,7 +120,10 @@ def test_order_of_slices_is_of_one_state(call, log):
     ("options", "message"),
     [
         (["--sort", "acuracy"], "no metric 'acuracy': did you mean 'accuracy'"),
-        (["--worst", 2, "--sort", "n"], "--worst needs a metric with a better direction; name it"),
+        (
+            ["--worst", 2, "--sort", "n"],
+            "n has no better direction, so no worst slice; name another with --sort.",
+        ),
         (["--worst", 0], "must be an integer of at least 1"),
         (["--min-n", "few"], "must be an integer of at least 1"),
     ],

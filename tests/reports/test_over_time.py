@@ -51,6 +51,9 @@ def test_usual_metrics_are_drawn_over_time(accumulator: Any, metrics: list[str])
     n_slices = 2 if isinstance(accumulator, se.Sliced) else 0
     assert drawn == [f"{metric} over time" for metric in metrics for _ in range(1 + n_slices)]
     assert page.count("of the rows have labels") >= len(metrics)
+    named = (one.get("aria-label", "") for one in read(page).iter() if one.get("role") == "group")
+    tables = [name for name in named if name.endswith(" by start")]
+    assert tables == [f"{metric} by start" for metric in metrics]
     assert page == html_report({"day": held})
     panes = [(part.total() if isinstance(part, se.Sliced) else part) for *_, part in held.panes()]
     readings = [part.compute().read(part.compute().headline()[0]) for part in panes]

@@ -55,6 +55,13 @@ def test_each_column_counts_the_same_however_rows_are_cut_and_merged(first, seco
     assert contents(merged) == whole
 
 
+def test_rows_are_checked_after_every_column_was_left_out():
+    held = counted([(1, at % 2, str(at), str(at)) for at in range(101)], [(1, 1, "a", "x")])
+    assert held.left_out() == dict.fromkeys("gh", "more than 100 values")
+    with pytest.raises(se.InvalidInputError, match="`y_pred`"):
+        held.update(batch([(1, 7, "a", "x")]))
+
+
 def test_column_of_too_many_values_is_left_out_in_any_part():
     many = [(1, at % 2, str(at), "x") for at in range(101)]
     whole = counted(many, [(1, 1, "a", "x")])

@@ -476,3 +476,9 @@ def test_the_sum_of_states_is_the_state_of_all_values() -> None:
         for part in (LOSS[:900], LOSS[900:], LOSS)
     )
     assert first + second == whole
+
+
+def test_columns_of_an_array_are_texts_of_python() -> None:
+    assert (
+        repr(se.MeanAccumulator(np.array(["a", "b"]))) == "MeanAccumulator(columns=('a', 'b'), n=0)"
+    )
