@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import threading
@@ -83,6 +84,7 @@ class Team:
                 self.workers.append(Worker(can_fork=can_fork))
             for worker in self.workers[-n_more:]:
                 worker.listen()  # by threads, which no later process may inherit
+            atexit.register(self.end)  # or Python would wait for them, should Ctrl-C prevent it
 
     def end(self) -> None:
         """End all workers, whatever they do."""
@@ -106,8 +108,7 @@ class Worker:
     the middle of an answer. A shared queue, like that of `ProcessPoolExecutor`, would wait forever
     for the rest. One thread sends and one receives, so that it has its next request before it has
     answered, and neither waits for this process. They move bytes and need no lock of Python, as
-    imports do: if Ctrl-C arrives as the main thread takes one, it stays taken. All are daemons, so
-    that this process can end even if Ctrl-C prevents `end`.
+    imports do: if Ctrl-C arrives as the main thread takes one, it stays taken.
 
     Parameters
     ----------
@@ -121,7 +122,7 @@ class Worker:
         context: Any = get_context("fork" if can_fork else "spawn")
         self._pipe, theirs = context.Pipe()
         copied = self._pipe if can_fork else None
-        self._process = context.Process(target=_serve, args=(theirs, copied), daemon=True)
+        self._process = context.Process(target=_serve, args=(theirs, copied))
         self._process.start()
         theirs.close()
         self._requests: SimpleQueue[Any] = SimpleQueue()
@@ -251,15 +252,13 @@ def _heirs_leave_interrupts(*, can_fork: bool) -> Iterator[None]:
 def _serve(pipe: Connection, copied: Connection | None) -> None:
     """Run a worker: answer what arrives through a pipe.
 
-    Ctrl-C, which reaches all processes of a terminal, is left to the parent. A copy of the parent
-    drops its handlers of signals and its end of the pipe.
+    Signals to end, which may reach all processes of a terminal or service, are left to the parent.
+    A copy of it drops its end of the pipe.
     """
     if copied is not None:
         copied.close()
-        for number in _ENDING:
-            if callable(signal.getsignal(number)):
-                signal.signal(number, signal.SIG_DFL)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for number in _ENDING:
+        signal.signal(number, signal.SIG_IGN)
     from streameval.runs.counting import Answers  # noqa: PLC0415 (only workers need it)
 
     answers = Answers()
