@@ -489,12 +489,13 @@ def _pictures_over_time(windowed: Windowed, level: float) -> tuple[Html, tuple[s
 
 def _newest(windowed: Windowed) -> tuple[Result, Result, str] | None:
     """Return the results of the newest days and of as many before, the most that panes hold."""
-    starts, ends = zip(*((start, end) for start, end, _ in windowed.panes()), strict=True)
-    for days in _DAYS if isinstance(ends[-1], np.datetime64) else ():
-        middle = ends[-1] - np.timedelta64(days, "D")
-        if starts[0] <= middle - np.timedelta64(days, "D"):
+    view = windowed.view()
+    start, newest = map(view.config.shown, (view.spans()[0].start, view.end))
+    for days in () if view.config.is_step else _DAYS:
+        middle = newest - np.timedelta64(days, "D")
+        if start <= middle - np.timedelta64(days, "D"):
             with suppress(InvalidInputError):  # panes that do not end there
-                spans = (windowed.window(f"{days}d", end) for end in (middle, ends[-1]))
+                spans = (windowed.window(f"{days}d", end) for end in (middle, newest))
                 before, after = (results_of(one)[0] for one in spans)
                 return before, after, "day" if days == 1 else f"{days} days"
     return None

@@ -141,7 +141,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _state_type(cls, config: ConfigT) -> type[StateT]:
         """Find the class of the states of a configuration."""
-        chosen: type[StateT] = cls._definition.state_of(config)
+        state: Any = cls._definition.state
+        is_class = state is None or isinstance(state, type)
+        chosen: type[StateT] = state if is_class else state(config)
         return chosen
 
     def update(self, *args: Any, **kwargs: Any) -> Self:

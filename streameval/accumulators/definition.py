@@ -107,11 +107,6 @@ class Definition:
                     f"`{name}` of {config.__name__} needs a constant default to be omitted."
                 )
 
-    def state_of(self, config: Any) -> Any:
-        """Find the class of the states of a configuration."""
-        state: Any = self.state
-        return state if state is None or isinstance(state, type) else state(config)
-
     def make_config(self, options: dict[str, Any]) -> Any:
         """Check the options and make a configuration of them."""
         config: Any = self.config

@@ -247,7 +247,7 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def reset(self) -> Self:
         """Forget everything counted; the options stay. Returns the accumulator itself."""
-        empty = self._definition.state_of(self._config).empty(Inner(type(self), self._config), 1)
+        empty = self._state_type(self._config).empty(Inner(type(self), self._config), 1)
         self._held = Held(empty, self._config.accumulator.leaf.empty())
         return self
 
@@ -277,7 +277,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         options = {field.name for field in attrs.fields(definition.config)} - {"accumulator"}
         require(parts.header["config"].keys() == options, "the options are not those of this class")
         config = definition.make_config({"accumulator": accumulator, **parts.options})
-        inner, state_type = Inner(cls, config), definition.state_of(config)
+        inner, state_type = Inner(cls, config), cls._state_type(config)
         names = ["accumulator", *state_type.names(inner)]
         left_out = [name for name in state_type.OPTIONAL if name not in fields]
         require([*fields, *left_out] == names, "the fields are not those of its groups")

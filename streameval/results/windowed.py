@@ -251,13 +251,8 @@ class WindowedResult(CollectionResult):
 
     def line(self, metric: str | MetricName, level: float, value: Any = ...) -> TimeLine:
         """Trace a metric over time, of all rows or of a slice; nan where no row defines it."""
-
-        def read(pane: PaneResult) -> Reading:
-            result = _of(pane, value) if pane.n_labelled else None
-            return NO_VALUE if result is None else read_or_nan(result, metric, level).defined
-
-        name = "(all)" if value is ... else value_text(value)
-        return TimeLine(name, self.panes, list(map(read, self.panes)))
+        readings = [pane.read(metric, level, value).defined for pane in self.panes]
+        return TimeLine("(all)" if value is ... else value_text(value), self.panes, readings)
 
     def _lines(self, request: PlotRequest) -> OverTime:
         """Show a metric over time, also of slices."""

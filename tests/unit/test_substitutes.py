@@ -74,7 +74,7 @@ def test_slices_where_a_value_is_a_convention_are_undefined() -> None:
 def test_a_value_that_is_a_convention_is_in_no_picture_over_time_or_of_slices() -> None:
     rows = {"y_true": [1, 1, 0], "y_pred": [1, 0, 1], "time": [0, 1, 2]}
     panes = se.Windowed(TWO, pane=1).update(rows).over_time()
-    values = [point.reading.value for point in panes.line("recall", 0.0).panes]
+    values = [reading.value for reading in panes.line("recall", 0.0).readings]
     assert values[:2] == [1.0, 0.0]
     assert math.isnan(values[2])
     assert panes.panes[2].read("recall").value == 0.0
