@@ -87,7 +87,7 @@ def _below(folder: str) -> list[str] | None:
 
 
 def _refuse(error: OSError) -> NoReturn:
-    """Refuse a folder that cannot be listed: its rows would be missing, and nothing would say so."""
+    """Refuse a folder that cannot be listed, whose rows would be missing silently."""
     raise refused(str(error.filename), error)
 
 
