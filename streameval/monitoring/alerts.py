@@ -193,6 +193,12 @@ def read_rules(alerts: Any) -> tuple[AlertRule, ...]:
 __all__ = ["AlertState", "Alerts", "Event"]
 
 
+_OVERLOOKED = (
+    "the rule {!r} looks at no slice, because none is named in `values` of the `Sliced` "
+    "(--by COLUMN=A,B); with {{all}} after the metric, it says that all rows are meant"
+)
+
+
 class Alerts:
     """The states of all rules.
 
@@ -219,7 +225,11 @@ class Alerts:
         config = windowed.view().config
         result = config.accumulator.leaf.empty().compute()
         self._followed: list[Rule] = []
+        self.notes: list[str] = []
+        """What to warn of: rules that see no slice, though there are some."""
         for alert in read_rules(rules):
+            if isinstance(alert.rule, MetricRule) and alert.rule.overlooks(config):
+                self.notes.append(_OVERLOOKED.format(alert.rule.text))
             slices = alert.rule.slices(config)
             alert.rule.check(result)
             self._followed += [alert.rule.follow(one, config, alert.about) for one in slices]

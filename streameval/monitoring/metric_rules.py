@@ -214,9 +214,15 @@ class MetricRule(Rule):
             known = [f"{{{name}}}" for name in slice_names(options, options.values)]
             hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
             raise InvalidInputError(
-                f"{self.text!r}: no named slice {selector}: {hint} in `values` of the `Sliced`."
+                f"{self.text!r}: no named slice {selector}: {hint} in `values` of the "
+                "`Sliced` (--by COLUMN=A,B)."
             )
         return [min(found, key=_n_texts)]  # quotes tell text from a number
+
+    def overlooks(self, config: WindowedConfig) -> bool:
+        """Whether there are slices, of which it sees none, because none has a name."""
+        inner = config.accumulator
+        return self.selector is None and inner.cls is Sliced and not inner.options.values
 
     def check(self, result: Any) -> None:
         """Refuse an unknown metric."""

@@ -375,6 +375,7 @@ class Pipeline(Stage):
             false_alarms=settings.false_alarms,
             number=self.number if self._has_counted else 0,
         )
+        self._notes += made.notes
         for route in settings.on_alert:
             route.check_slices([state.slice for state in made.states()])
         return made

@@ -381,6 +381,13 @@ def test_lines_out_have_the_rows_of_each_slice(watch, folder):
     assert (line["other"]["rows"], line["other"]["labelled"]) == (12, 6)
 
 
+def test_a_rule_that_sees_no_slice_is_told_at_each_start(watch, log):
+    write(log, [row(at, country="DE") for at in (30, 90)], "a")
+    for _ in range(2):
+        done = watch(log, "--once", "--by", "country", "--alerts", "roc_auc < 0.5 for 1 pane")
+        assert "warning: the rule 'roc_auc < 0.5 for 1 pane' looks at no slice" in done.err
+
+
 def test_lines_out_lack_the_rows_of_slices_that_an_older_release_has_counted(watch, log):
     write(log, [row(at, None, country="DE") for at in (30, 90, 149)], "a")
     watch(log, "--once", "--output", "w.jsonl", "--by", "country")

@@ -826,6 +826,24 @@ def test_slices_must_be_named() -> None:
     assert len(Alerts(["recall < 1 for 1 pane"], unnamed).states()) == 1
 
 
+@pytest.mark.parametrize(
+    ("rule", "values", "is_overlooking"),
+    [
+        ("recall < 0.5", None, True),
+        ("recall < 0.5 for 1 pane", None, True),
+        ("recall{all} < 0.5", None, False),
+        ("no data for 1h", None, False),
+        ("recall < 0.5", ["DE"], False),
+    ],
+)
+def test_a_rule_that_sees_no_slice_is_told(rule, values, is_overlooking) -> None:
+    """A monitor by model, whose rule looks at no model, would be silent where it matters."""
+    sliced = se.Sliced(se.ConfusionAccumulator(), "country", values=values or [])
+    notes = Alerts([rule], se.Windowed(sliced, pane="1m")).notes
+    start = [f"the rule {rule!r} looks at no slice, because none is named"] * is_overlooking
+    assert [note[: len(told)] for note, told in zip(notes, start, strict=True)] == start
+
+
 def test_slices_of_several_columns_are_named_by_all() -> None:
     inner = se.Sliced(se.ConfusionAccumulator(), ["a", "b"], values=[("x", 1), ("x", None)])
     w = se.Windowed(inner, pane=PANE)
