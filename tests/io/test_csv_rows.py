@@ -353,6 +353,41 @@ def test_quoted_tables_are_read_as_by_the_csv_module(body):
     assert found == expected
 
 
+WIDE = "t,s,b,c,d,e,f,g,h\n"
+
+
+@each(
+    ("text", "is_split"),
+    [
+        ("é,1,2,3,4,5,6,7,8\n,1,2,3,4,5,6,7,8\n", True),
+        ('"a,b",1,"2",3,4,5,6,7,8\n', True),
+        ("a,1,2,3,4,5,6,7\n", False),
+        ("a,1,2,3,4,5,6,7\nb,1,2,3,4,5,6,7,8,9\n", False),
+        ("\na,1,2,3,4,5,6,7,8\n", False),
+        ('"a\nb",1,2,3,4,5,6,7,8\n', False),
+    ],
+)
+def test_wide_tables_are_split_where_few_columns_are_asked_for(text, is_split):
+    (block,) = blocks(WIDE + text)
+    rows = csv_rows.PlainRows.of(block.data, len(block.layout.header), ",")
+    split = rows.split({("t", WORD.field_type): 0})
+    assert (split is not None) == is_split
+    found, expected = both_ways(WIDE + text, WORD)
+    assert found == expected
+
+
+@given(
+    rows=st.lists(
+        st.lists(st.sampled_from(["a", "1", "é", "", '"a,b"', '"']), min_size=7, max_size=9),
+        max_size=6,
+    )
+)
+def test_wide_tables_are_read_as_by_the_csv_module(rows):
+    text = "".join(f"x,{','.join(row)}\n" for row in rows)
+    found, expected = both_ways(f"{WIDE}x,1,2,3,4,5,6,7,8\n{text}", WORD, SCORE)
+    assert found == expected
+
+
 QUOTED = ['"a"', '"a, ""b"""', '"a,b"', "a", '"é,"', '"\n"', "a\0"]
 
 
