@@ -310,7 +310,7 @@ class CsvBlock(Piece):
             return None
         if width == 1:
             advice = f" (`tail -n +{line}` leaves out what is above a header)"
-        elif len(row) == width + 1 and line == self.first_line <= _LOOKED_AT:
+        elif len(row) == width + 1 and 1 < line == self.first_line <= _LOOKED_AT:
             mark = layout.delimiter.replace("\t", "\\t")
             advice = (
                 f" (`sed '1s/^/row{mark}/'` names a column before the others)"
@@ -360,11 +360,12 @@ class _FirstRows:
     def of(
         cls, lines: bytes, n_rows: int, n_whole: float, notation: Notation, delimiter: str
     ) -> _FirstRows:
-        """Cut some rows; one that has no end yet shows something if it is as long as the last."""
+        """Cut some rows; those without an end show something if they are as long as the others."""
         own = attrs.evolve(notation, is_spaced=notation.is_spaced and delimiter == " ")
         rows = list(islice(_records(lines, delimiter, own), n_rows))
-        if len(rows) > 1 and rows[-1][0] >= n_whole and len(rows[-1][2]) != len(rows[-2][2]):
-            rows.pop()
+        whole = [row for row in rows if row[0] < n_whole]
+        if any(len(row[2]) != len(whole[-1][2]) for row in rows[len(whole) :] if whole):
+            rows = whole
         return cls(delimiter, own, rows, lines)
 
     def below(self, n_lines: int) -> _FirstRows:

@@ -217,11 +217,16 @@ def test_a_last_row_without_a_newline_shows_the_dialect_too(text):
     assert [row for one in found for row in one.rows()] == list(whole[-1].rows())
 
 
-def test_a_last_row_of_another_length_without_a_newline_shows_nothing():
-    found = blocks("Report\nt;s\n1;0,5\n(1 row affected)", Dialect())
-    assert [one.layout for one in found] == [
-        blocks("Report\nt;s\n1;0,5\n", Dialect())[0].layout
-    ] * 2
+@each("end", ["(1 row affected)", '2;6"\n3\r4;7\n5;8\n'])
+def test_rows_of_other_lengths_without_an_end_show_nothing(end):
+    whole = "Report\nt;s\n1;0,5\n"
+    found = blocks(whole + end, Dialect())
+    assert [one.layout for one in found] == [blocks(whole, Dialect())[0].layout] * 2
+
+
+def test_the_first_row_below_names_that_were_given_has_no_header_to_change():
+    ((line, reason),) = parse("1,2,3\n", WORD, delimiter=Dialect(header=("t", "s"))).faults
+    assert (line, reason) == (1, "the header has 2 cells, and this row has 3")
 
 
 @each(
