@@ -68,6 +68,9 @@ _FORMS: dict[bytes, str] = {
     ),
     rb"\xff\xfe|\xfe\xff|(?s:[^\0]\0)": _UTF_16,
     rb"\0": "begins with a NUL byte; it is not text.",
+    rb'[^\n"]*\r[^\r\n][^\n]*\Z': (
+        r"has carriage returns for line ends; `tr '\r' '\n' < {file} | streameval eval -` reads it."
+    ),
 }
 """How files of other types begin, and what makes CSV or Parquet of them; the first that fits."""
 _SQL = re.compile(

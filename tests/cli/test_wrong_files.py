@@ -122,6 +122,17 @@ def test_eval_names_the_command_that_writes_what_duckdb_and_polars_draw(title, f
     )
 
 
+def test_eval_names_the_command_that_reads_line_ends_of_old_macs(folder, call, stdin):
+    (folder / "my log").write_bytes(b"y_true,y_pred\r1,1\r0,1\r")
+    said = call("eval", "my log").err
+    assert said.startswith("streameval: error: my log: has carriage returns for line ends; `")
+    command, _, _ = said.split("`")[1].partition(" | streameval eval -")
+    stdin(subprocess.run(command, shell=True, capture_output=True, check=True).stdout)
+    assert call("eval", "-", "--json").json["rows"] == 2
+    (folder / "log").write_bytes(b'y_true,y_pred,"a\rb"\r\n1,1,2\r\n')
+    assert call("eval", "log", "--json").json["rows"] == 1
+
+
 @each("title", ["[log start]", "[[log] start]", "[", "[1] start", "[" * 9999])
 def test_titles_in_brackets_are_no_lists(title, folder, call):
     (folder / "log").write_text(f"{title}\ny_true,y_pred\n1,1\n0,1\n")
