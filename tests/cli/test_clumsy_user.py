@@ -129,7 +129,7 @@ BAD = [
     (
         LABELS.replace("\n", "\r"),
         [],
-        "line 1: not CSV (new-line character seen in unquoted field).",
+        "has carriage returns for line ends; `tr '\\r' '\\n' < a.csv | streameval eval -` reads",
     ),
     (
         "# made by a tool\n" + LABELS + "1,0,1\n",
