@@ -257,7 +257,7 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
 def _watch(
     options: Options, watching: Watching, reporting: Reporting, reload: _Reload | None = None
 ) -> CommandOutput:
-    """Follow the files; without a commit, options that are refused leave no checkpoint."""
+    """Follow the files; options that are refused at the start leave no checkpoint."""
     path = Path(str(watching.checkpoint))
     is_new = not os.path.exists(path)
     try:
@@ -269,10 +269,13 @@ def _watch(
 
 
 def _remove_if_empty(path: Path) -> None:
-    """Remove a checkpoint without a commit, unless another monitor uses it."""
+    """Remove a checkpoint without a commit or a note, unless another monitor uses it.
+
+    Notes are of files that a run has begun, and of an end that receivers were told of.
+    """
     with suppress(StreamevalError):
         with closing(Checkpoint(path)) as checkpoint:
-            is_empty = not checkpoint.number
+            is_empty = not checkpoint.number and not checkpoint.state
         for name in checkpoint_files(path) if is_empty else ():
             Path(name).unlink(missing_ok=True)
 

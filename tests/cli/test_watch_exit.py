@@ -54,6 +54,26 @@ def test_error_at_the_start_leaves_no_checkpoint(words, code, message, watch, fo
     assert files(folder) == set()
 
 
+def test_a_first_run_that_ends_with_bad_rows_can_be_repeated(watch, log):
+    """It has begun a file, and told receivers of its end, which the next run continues."""
+    rows = log.read_text()
+    log.write_text(rows + '{"ts": 1\n' * 50)
+    words = ("--quarantine", "bad.jsonl", "--output", "panes.jsonl")
+    words += ("--alerts", "no data for 9999d", "--on-alert", "sh -c 'cat >> told.jsonl'")
+    for _ in range(2):
+        done = watch(*words)
+        assert (done.code, "--max-bad is 1%" in done.err) == (3, True), done.err
+        assert Path("bad.jsonl").read_text().count("\n") == 50
+    done = watch(*words, "--max-bad", "50%")
+    assert done.code == 0, done.err
+    assert Path("bad.jsonl").read_text().count("\n") == 50
+    told = [json.loads(line) for line in Path("told.jsonl").read_text().splitlines()]
+    assert [(one["rule"], one["state"]) for one in told] == [
+        ("monitor ended", "firing"),
+        ("monitor ended", "resolved"),
+    ]
+
+
 def test_port_in_use_is_worth_another_try(log, call, folder):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"127.0.0.1:{taken.getsockname()[1]}"
