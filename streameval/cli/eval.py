@@ -28,11 +28,13 @@ from streameval.cli.tasks.fields import odd_findings
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import UnknownMetricError
 from streameval.io.streams import writing_temporary_file
+from streameval.results.collection import read_or_nan
 from streameval.runs.processes import Team, n_cpus
 
 if TYPE_CHECKING:
     from tempfile import SpooledTemporaryFile
 
+    from streameval.results.result import Result
     from streameval.results.windowed import WindowedResult
     from streameval.runs.slices import Slices
 
@@ -75,8 +77,7 @@ def _evaluated(task: str, run: EvalRun) -> CommandOutput:
         run = run.with_models()
     options = run.options
     rows, blocks, plan = run.planned(task)
-    warned, blocks = dependence(options, rows, blocks)
-    plan = attrs.evolve(plan, notes=(*plan.notes, *warned))
+    repeats, blocks = dependence(options, rows, blocks)
     check_metrics(of_rows(plan.make(), plan).compute(), task, options)
     counting = split(plan, options, rows)
     with suppress(UnknownMetricError):  # a metric of a class that no row has yet
@@ -87,13 +88,14 @@ def _evaluated(task: str, run: EvalRun) -> CommandOutput:
         run.team.end()  # their memory is free for the report
         held = run.finished(*counted)
         result, by_value, windows = _computed(held.total, held.slices, options)
-        odd = [Note("note", text) for text in odd_findings(result, options)]
+        about_rows = _why_no_intervals(result, options) or repeats
+        said = (*about_rows, *odd_findings(result, options))
         left = [Note("warning", text) for text in _save(held.total, held.slices, options.output)]
         found = Findings(
             result=result,
             heading=held.heading,
             origin=held.origin,
-            notes=(*held.notes, *odd, *left),
+            notes=(*held.notes, *(Note("note", text) for text in said), *left),
             write=plan.text,
             slices=by_value,
             windows=windows,
@@ -112,6 +114,19 @@ def _computed(
     from streameval.cli.window_text import split_up  # noqa: PLC0415 (of panes)
 
     return split_up(total)
+
+
+def _why_no_intervals(result: Result, options: Options) -> tuple[str, ...]:
+    """Say why weighted metrics have no sampling intervals, if none shown has; gates say so too."""
+    level, gates = options.reporting.level, options.reporting.gates
+    if options.sample_weight is None or options.qrels is not None or gates or not level:
+        return ()
+    shown = options.reporting.chosen(result)
+    readings = [read_or_nan(result, metric, level) for metric in shown]
+    why = next((one.why_none for one in readings if one.why_none), "")
+    if not why or any(one.sampling for one in readings):
+        return ()
+    return (f"no sampling intervals ({why}); --cluster COLUMN adds them.",)
 
 
 def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:

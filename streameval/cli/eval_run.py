@@ -24,6 +24,7 @@ from streameval.cli.eval_checks import (
     with_advice_to_join,
 )
 from streameval.cli.options import Options, option_words
+from streameval.cli.slices import listed_slices
 from streameval.cli.tasks import plan_of
 from streameval.cli.tasks.clusters import clustered
 from streameval.cli.tasks.fields import check_columns
@@ -134,6 +135,7 @@ class EvalRun:
                 self.write(text)
         remarks = (
             *(*plan.notes, *_columns_left(held, options), *_choice(slices)),
+            *_without_rows(held, slices, options),
             *(*_zones(tally, options), *source.left(), *source.remarks()),
         )
         totals = [
@@ -300,6 +302,14 @@ def _choice(slices: Slices | None) -> list[str]:
         "values, use --by COLUMN=A,B,C."
     )
     return [note]
+
+
+def _without_rows(held: Any, slices: Slices | None, options: Options) -> list[str]:
+    """Say which named values no row has; their metrics may be 0."""
+    if slices is None or options.by is None or options.by.values is None:
+        return []
+    values = held.without_rows()
+    return [f"no row has {listed_slices(slices, values)}."] if values else []
 
 
 def _zones(tally: RunTotal, options: Options) -> list[str]:

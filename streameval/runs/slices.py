@@ -208,6 +208,10 @@ class RowsByValue:
         """How values are chosen among more: by their "count", or by their "hash"."""
         return "count" if self._n_first is None else "hash"
 
+    def without_rows(self) -> list[Value]:
+        """List the values with their own slices that no row has."""
+        return [value for value in self._values or () if value not in self._n_rows]
+
     def total(self) -> Any:
         """Copy the accumulator of all rows."""
         return self._table.total()

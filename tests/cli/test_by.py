@@ -484,7 +484,9 @@ def test_values_of_rows_without_weight_are_shown(by, call, write):
 def test_values_of_several_columns_can_be_named(call, write):
     rows = [row | {"day": n % 2} for n, row in enumerate(log())]
     options = ["--by", "country=DE,PT", "--by", "day=1", "--json"]
-    done = call("eval", write("log.jsonl", rows), *options).json
+    ran = call("eval", write("log.jsonl", rows), *options)
+    assert ran.err == "streameval: note: no row has country=PT,day=1.\n"
+    done = ran.json
     inside = [row for row in rows if (row["country"], row["day"]) == ("DE", 1)]
     assert [(part["value"], part["n"]) for part in done["slices"]] == [
         (["DE", "1"], len(inside)),

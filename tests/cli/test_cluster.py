@@ -254,6 +254,30 @@ def test_ids_that_repeat_are_noted_where_rows_have_intervals(name, call, log):
     assert (NOTE in done.err, done.err.count("repeats")) == (is_noted, int(is_noted))
 
 
+WEIGHED = {
+    "fractions": (("--sample-weight", "half"), True),
+    "whole weights": (("--sample-weight", "y_true"), False),
+    "no weights": ((), False),
+    "no intervals": (("--sample-weight", "half", "--level", 0), False),
+    "clusters": (("--sample-weight", "half", "--cluster", "user_id"), False),
+    "losses without intervals": (
+        ("--sample-weight", "half", "--task", "calibration", "--y-score", "y_score"),
+        False,
+    ),
+}
+
+
+@each("name", WEIGHED)
+def test_weights_with_fractions_are_noted_instead_where_they_take_the_intervals(name, call, write):
+    options, is_noted = WEIGHED[name]
+    task = () if "--task" in options else ("--task", "binary")
+    log = write("log.csv", [row | {"half": 0.5 + row["y_true"]} for row in ROWS])
+    done = call("eval", log, *task, *options)
+    note = "no sampling intervals (fractional weights have none); --cluster COLUMN adds them."
+    assert (done.code, note in done.err) == (0, is_noted)
+    assert not (is_noted and NOTE in done.err)
+
+
 COLUMNS = {
     "another name": ("qid", True),
     "a word and id": ("Session ID", True),
