@@ -60,8 +60,8 @@ def _read_rows(config: RegressionConfig, arrays: Mapping[str, Any]) -> Rows | No
     prediction = as_numbers(arrays["y_pred"], name="y_pred")
     if config.outputs is None:
         truth, prediction = as_vector(truth), as_vector(prediction)
-        vectors, remedy = {"y_true": truth, "y_pred": prediction}, _ROWS if truth.ndim > 1 else ()
-        if not have_rows(vectors, sample_weight, remedy=remedy):
+        vectors = {"y_true": truth, "y_pred": prediction}
+        if not have_rows(vectors, sample_weight, remedy=_ROWS):
             return None
     elif lack_rows(truth, prediction, sample_weight=sample_weight):
         return None

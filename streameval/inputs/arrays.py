@@ -311,7 +311,9 @@ def check_vector(
     """Refuse an array that is not one-dimensional or does not have `rows` rows."""
     if array.ndim != 1:
         raise InvalidInputError(
-            f"must have shape (n,), got {shape_text(array)}", argument=name, remedy=remedy
+            f"must have shape (n,), got {shape_text(array)}",
+            argument=name,
+            remedy=remedy if array.ndim else "reshape(-1) makes one value a vector.",
         )
     if rows is not None and len(array) != rows:
         raise InvalidInputError(f"must have {rows} rows, got {len(array)}", argument=name)

@@ -214,7 +214,13 @@ def test_as_weights_gives_none_for_no_weights() -> None:
         (["1", "2", "3"], "`sample_weight` must hold numbers, got strings."),
         ([[1], [2], [3]], "`sample_weight` must have shape (n,), got (3, 1)."),
         ([1, 2], "`sample_weight` must have 3 rows, got 2."),
-        (2.0, "`sample_weight` must have shape (n,), got a scalar."),
+        (
+            2.0,
+            (
+                "`sample_weight` must have shape (n,), got a scalar. "
+                "reshape(-1) makes one value a vector."
+            ),
+        ),
     ],
 )
 def test_as_weights_refuses(weights: Any, message: str) -> None:
@@ -585,7 +591,7 @@ def test_update_refuses_a_scalar_unless_both_are_a_number_or_text(
     truth: Any, prediction: Any
 ) -> None:
     acc = se.ConfusionAccumulator(["abc", "b"] if isinstance(truth, str) else 2)
-    message = r"^`y_true` must have shape \(n,\), got a scalar\.$"
+    message = r"^`y_true` must have shape \(n,\), got a scalar\."
     with pytest.raises(se.InvalidInputError, match=message):
         acc.update(truth, prediction)
 
@@ -767,7 +773,11 @@ def test_shape_text(shape: tuple[int, ...], text: str) -> None:
     ("array", "rows", "message"),
     [
         (np.zeros((2, 1)), None, "`a` must have shape (n,), got (2, 1)."),
-        (np.zeros(()), None, "`a` must have shape (n,), got a scalar."),
+        (
+            np.zeros(()),
+            None,
+            "`a` must have shape (n,), got a scalar. reshape(-1) makes one value a vector.",
+        ),
         (np.zeros(2), 3, "`a` must have 3 rows, got 2."),
     ],
 )

@@ -204,7 +204,9 @@ def test_an_array_alone_is_refused(value: Any, kind: str) -> None:
 
 
 def test_a_list_of_labels_alone_is_refused() -> None:
-    assert refused([1, 0]) == "`y_true` must have shape (n,), got a scalar."
+    assert refused([1, 0]) == (
+        "`y_true` must have shape (n,), got a scalar. reshape(-1) makes one value a vector."
+    )
 
 
 def test_a_missing_truth_is_named() -> None:

@@ -193,7 +193,13 @@ def test_rates_are_arrays_to_numpy() -> None:
 @each(
     ("thresholds", "message"),
     [
-        (0.5, "`thresholds` must have shape (n,), got a scalar."),
+        (
+            0.5,
+            (
+                "`thresholds` must have shape (n,), got a scalar. "
+                "reshape(-1) makes one value a vector."
+            ),
+        ),
         ([[0.5]], "`thresholds` must have shape (n,), got (1, 1)."),
         ([0.5, math.nan], "`thresholds` must not hold NaN, got NaN at position 1."),
         (["a"], "`thresholds` must hold scores, got strings."),
