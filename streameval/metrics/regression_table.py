@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, cast
 
 import attrs
@@ -46,7 +46,7 @@ class PredictionErrors:
     _state: ErrorSums
     _config: RegressionConfig
 
-    @property
+    @cached_property
     def _moments(self) -> metrics.Moments:
         state, config = self._measured, self._config
         sums = {name: getattr(state, name) for name in _SUMS}

@@ -157,8 +157,9 @@ class ReadResult(Cached, Comparable):
         if isinstance(metric, str):
             rows = self.TABLE
             row = (rows if rows.of_result is None else self._rows).unconditional.get(metric)
-            if row is not None:
-                return self._reading(row, row.value(self._source), z)
+            if row is not None and self._clusters is None:
+                source = self._source
+                return row.reading(source, row.value(source), z)
         return self.asked(metric).read(z)
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
