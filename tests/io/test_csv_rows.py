@@ -267,6 +267,19 @@ def test_the_first_of_two_columns_may_lack_its_name():
     assert fault == (2, f"the header has 2 cells, and this row has 3 {advice}")
 
 
+@each(
+    ("text", "advice"),
+    [
+        ("t,s\n1,0,5\n", "`sed '1s/^/row,/'` names a column before the others, if no number has a"),
+        ("t,s\nx,0,cat\n", "`sed '1s/^/row,/'` names a column before the others)"),
+        ("sep=;\n\nt;s\n1;2;5\n", "`sed '3s/^/row;/'` names a column before the others)"),
+    ],
+)
+def test_block_names_the_command_that_names_a_column_before_the_others(text, advice):
+    (block,) = blocks(text, Dialect())
+    assert advice in block.parse([WORD]).faults[0][1]
+
+
 def test_a_tab_is_beside_decimal_commas():
     stream = ByteStream(io.BytesIO(b"t\ts\n1\t0,5\n"), "log")
     (block,) = text_blocks(stream, CsvLayout, Dialect(), "\t")
