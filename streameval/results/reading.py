@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, wraps
@@ -244,7 +245,7 @@ class ReadResult(Cached, Comparable):
             raise InvalidInputError(
                 "is a count of the sample and has no standard error", argument=name
             )
-        return clusters.stderr(asked.value(), asked.of)
+        return clusters.stderr(asked.value(), asked.defined)
 
     def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
         """Compute the interval that covers a metric of the source at all times at once.
@@ -566,7 +567,7 @@ class ReadResult(Cached, Comparable):
         """Compute the sampling interval of a value for clusters."""
         clusters, limits = self._clusters, asked.row.limits or UNLIMITED
         assert clusters is not None  # noqa: S101 - tells the type checker
-        return clusters.interval(value, asked.of, limits, z, of_rows)
+        return clusters.interval(value, asked.defined, limits, z, of_rows)
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -600,6 +601,14 @@ class Asked:
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""
         return self.row.value(result._source, *self.args, **self.options)
+
+    def defined(self, result: ReadResult) -> Any:
+        """Compute the same where rows of another result define it, else nan."""
+        value, find = self.of(result), self.row.is_substitute
+        if find is None or not isinstance(value, float):  # several numbers are nan themselves
+            return value
+        is_substitute = find(result._source, value, *self.args, **self.options)
+        return math.nan if is_substitute else value
 
     def value(self) -> Any:
         """Compute the value."""

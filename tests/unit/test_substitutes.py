@@ -122,3 +122,18 @@ def test_a_value_that_is_a_convention_is_a_gap_in_pictures() -> None:
     result = nothing.compute()
     with pytest.raises(se.InvalidInputError, match="needs a query"):
         result.plot()
+
+
+def test_intervals_of_clusters_take_no_convention_for_a_number() -> None:
+    acc = se.Clustered(se.ConfusionAccumulator(), "user")
+    for user in range(6):  # the positives are of one user
+        labels = [1, 1, 0] if user == 3 else [0, 0]
+        guesses = [1, 0, 0] if user == 3 else [0, 0]
+        acc.update({"y_true": labels, "y_pred": guesses, "user": [user] * len(labels)})
+    result = acc.compute()
+    assert result.recall == 0.5
+    assert result.read("recall").sampling == (0.0, 1.0)
+    assert math.isnan(result.stderr("recall"))
+    nothing = acc.reset().update({"y_true": [0, 0], "y_pred": [0, 0], "user": [1, 2]}).compute()
+    assert (nothing.recall, nothing.read("recall").sampling) == (0.0, (0.0, 1.0))
+    assert math.isnan(nothing.stderr("recall"))
