@@ -130,7 +130,7 @@ def _remedy(gate: Gate, reading: Reading) -> str:
     distance = abs(reading.value - gate.bound.number)
     reach = reading.value - low if reading.value > gate.bound.number else high - reading.value
     times = (reach / distance) ** 2 if distance else math.inf  # widths shrink as the root of rows
-    rows = f"about {times:.2g} times the" if times < _MAX_TIMES else "many more"
+    rows = f"about {max(times, 1.1):.2g} times the" if times < _MAX_TIMES else "many more"
     return f" To decide it: {rows} rows, or --level 0, which ignores sampling error."
 
 

@@ -111,6 +111,10 @@ def test_undecided_gate_says_how_many_rows_would_decide_it(call, labels):
     (line,) = gate_lines(call("eval", labels, "--require", "accuracy>=0.82"))
     times = ((result.confidence("accuracy")[1] - 0.8) / 0.02) ** 2
     assert f"To decide it: about {times:.2g} times the rows," in line
+    bound = result.confidence("accuracy")[0] + 1e-6
+    (line,) = gate_lines(call("eval", labels, "--require", f"accuracy>={bound}"))
+    assert "undecided: accuracy" in line
+    assert "about 1.1 times the rows," in line
 
 
 def test_undecided_gate_of_a_certified_interval_names_the_budget(call, write):
