@@ -641,7 +641,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
     def _interval(self, index: int, z: float) -> Interval:
         """Compute the interval of a mean, which covers those at both bounds of the value."""
         tally = self._tallies[index]
-        return hull([self._end(index, total, z) for total in (tally.low, tally.total, tally.high)])
+        return hull([self._end(index, total, z) for total in {tally.low, tally.total, tally.high}])
 
     def _end(self, index: int, total: Fraction, z: float) -> Interval:
         tally, item = self._tallies[index], self._config.parsed[index]
