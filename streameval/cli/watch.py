@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import logging
 import os
 import shutil
@@ -254,12 +255,17 @@ def _rehearsed(watching: Watching) -> Iterator[Watching]:
             raise IncompatibleStateError(message) from None
 
 
+_COLLECTED = 10_000
+"""So many objects hold 10 MB of past panes; a script raises it to 100,000, as it ends soon."""
+
+
 def _watch(
     options: Options, watching: Watching, reporting: Reporting, reload: _Reload | None = None
 ) -> CommandOutput:
     """Follow the files; options that are refused at the start leave no checkpoint."""
     path = Path(str(watching.checkpoint))
     is_new = not os.path.exists(path)
+    gc.set_threshold(_COLLECTED)
     try:
         return _followed(options, watching, reporting, reload)
     except StreamevalError:

@@ -1,5 +1,6 @@
 """`streameval watch`: the command, what it prints, and how it ends."""
 
+import gc
 import gzip
 import io
 import json
@@ -379,6 +380,17 @@ def test_lines_out_have_the_rows_of_each_slice(watch, folder):
     (of_de,) = line["slices"]
     assert (of_de["value"], of_de["rows"], of_de["labelled"]) == ("DE", 5, 2)
     assert (line["other"]["rows"], line["other"]["labelled"]) == (12, 6)
+
+
+def test_garbage_is_collected_in_time(watch, log):
+    """A script raises the limit, as it ends soon; 500 steps held 100 MB of panes in cycles."""
+    before = gc.get_threshold()
+    try:
+        gc.set_threshold(100_000)
+        watch(log, "--once")
+        assert gc.get_threshold()[0] == 10_000
+    finally:
+        gc.set_threshold(*before)
 
 
 def test_a_rule_that_sees_no_slice_is_told_at_each_start(watch, log):
