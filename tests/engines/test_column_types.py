@@ -129,7 +129,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def told_by_the_command_line(options, name, capsys):
-    code = main(["eval", name, *options, "-o", "cli.state"])
+    code = main(["eval", name, *options, "-o", "cli.state", "--quiet"])
     if code == 0:
         return se.load("cli.state").to_bytes()
     return capsys.readouterr().err.removeprefix("streameval: error: ").rstrip("\n")
