@@ -141,7 +141,7 @@ class CsvLayout:
         lines = dialect.notation.decoded(piece.data + (ahead or b""))
         n_rows = 1 if ahead is None else _FIRST_ROWS
         n_whole = n_newlines(piece.data) if ahead else inf
-        notation = attrs.evolve(dialect.notation, is_spaced=not given and ahead is not None)
+        notation = attrs.evolve(dialect.notation, is_spaced=" " not in (given, usual))
         cut = cache(partial(_FirstRows.of, lines, n_rows, n_whole, notation))
         ways = (given,) if given else (usual, *_DELIMITERS)
         top = _n_titles(map(cut, ways)) if is_free else 0
@@ -309,15 +309,16 @@ class CsvBlock(Piece):
             return None
         if width == 1:
             advice = f" (`tail -n +{line}` leaves out what is above a header)"
-        elif len(row) == width + 1 and 1 < line == self.first_line <= _LOOKED_AT:
+        elif len(row) == width + 1 and line == self.first_line <= _LOOKED_AT:
             mark = layout.delimiter.replace("\t", "\\t")
             is_sure = mark != "," or sum(map(str.isdigit, row)) < 2
             doubt = "" if is_sure else ", if no number has a decimal comma"
-            advice = (
-                f" (`sed '{line - 1}s/^/row{mark}/'` names a column before the others{doubt})"
-                if row[-1]
-                else f" (`sed 's/{mark}\\r*$//'` leaves out what is last in each row)"
-            )
+            if not row[-1]:
+                advice = f" (`sed 's/{mark}\\r*$//'` leaves out what is last in each row)"
+            elif line > 1:  # below a header
+                advice = (
+                    f" (`sed '{line - 1}s/^/row{mark}/'` names a column before the others{doubt})"
+                )
         elif len(row) == 1 and line == self.first_line + n_newlines(self.data.rstrip()):
             advice = " (--max-bad 1 leaves out one such row)"
         cells = "1 cell" if width == 1 else f"{width} cells"

@@ -224,9 +224,16 @@ def test_rows_of_other_lengths_without_an_end_show_nothing(end):
     assert [one.layout for one in found] == [blocks(whole, Dialect())[0].layout] * 2
 
 
-def test_the_first_row_below_names_that_were_given_has_no_header_to_change():
-    ((line, reason),) = parse("1,2,3\n", WORD, delimiter=Dialect(header=("t", "s"))).faults
-    assert (line, reason) == (1, "the header has 2 cells, and this row has 3")
+@each(
+    ("text", "advice"),
+    [
+        ("1,2,3\n", ""),
+        ("1,2,\n", r" (`sed 's/,\r*$//'` leaves out what is last in each row)"),
+    ],
+)
+def test_the_first_row_below_names_that_were_given_has_no_header_to_change(text, advice):
+    ((line, reason),) = parse(text, WORD, delimiter=Dialect(header=("t", "s"))).faults
+    assert (line, reason) == (1, f"the header has 2 cells, and this row has 3{advice}")
 
 
 @each(
@@ -290,6 +297,12 @@ def test_spaces_around_cells_are_left_out():
     (block,) = blocks('t, s\n spam , "a, b"\n')
     assert block.layout.header == ("t", "s")
     assert list(block.rows()) == [{"t": "spam", "s": "a, b"}]
+
+
+@each(("text", "dialect"), [("sep= \nt s u\n1  2\n", None), ("t s u\n1  2\n", " ")])
+def test_each_space_separates_cells_where_that_is_said(text, dialect):
+    (block,) = blocks(text, Dialect(dialect))
+    assert list(block.rows()) == [{"t": 1, "s": None, "u": 2}]
 
 
 @each("text", ["spam ham\nspam\n", "spam ham\n", "spam\nham eggs\n", "a b\n1 2\n1 2 3\n"])
