@@ -52,12 +52,10 @@ def share_difference(only_a: float, only_b: float, n: float, z: float) -> Interv
     only_a, only_b : float
         The weights of the examples that are hits of A, or of B, alone.
     n : float
-        The weight of all examples; without any, the interval is nan.
+        The weight of all examples, more than 0.
     z : float
         The number of deviations.
     """
-    if not n:
-        return intervals.UNDEFINED
     low, high = intervals.paired_proportions(only_a, only_b, n, z)
     if mcnemar_pvalue(int(only_a), int(only_b)) < math.erfc(z / math.sqrt(2.0)):
         return low, high
