@@ -100,7 +100,7 @@ class PlainRows:
         coded = pa.dictionary(pa.int32(), pa.string())
         types = {str(at): pa.float64() if is_number else coded for at, is_number in numeric.items()}
         try:
-            return csv.read_csv(
+            reader = csv.open_csv(  # `read_csv` takes signals, and may lose Ctrl-C
                 pa.BufferReader(self._data),
                 read_options=csv.ReadOptions(
                     use_threads=False,
@@ -118,6 +118,7 @@ class PlainRows:
                     strings_can_be_null=False,
                 ),
             )
+            return reader.read_all()
         except pa.ArrowException:
             return None
 

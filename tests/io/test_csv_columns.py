@@ -69,6 +69,15 @@ def block(data, header=HEADER):
     return CsvBlock("log", 7, data, len(data), layout=CsvLayout(header, ","))
 
 
+def test_pyarrow_reads_without_taking_signals(monkeypatch):
+    """Its `read_csv` handles Ctrl-C itself, and loses one that comes as a table ends."""
+    csv = pytest.importorskip("pyarrow.csv")
+    monkeypatch.setattr(csv, "read_csv", None)
+    monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0)
+    rows = PlainRows.of(b"1,2\n", 2, ",")
+    assert rows._table({0: True}).num_rows == 1
+
+
 def both(table, columns, where=None):
     """Read a table by column, and row by row."""
     fast = outcome(table, columns, where)
