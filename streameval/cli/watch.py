@@ -65,13 +65,12 @@ from streameval.errors import (
 from streameval.monitoring.alerts import read_rules
 from streameval.monitoring.checkpoint import Checkpoint, checkpoint_files, copy_checkpoint
 from streameval.monitoring.delivery import LOG
-from streameval.monitoring.files import Tail
 from streameval.monitoring.intake import as_source
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.quarantine import CommittedLines
 from streameval.monitoring.routes import Unsent, read_routes
-from streameval.monitoring.sources import Source
+from streameval.monitoring.sources import FileSource, Source
 from streameval.monitoring.status import Closed, Step, Weights
 from streameval.render.text import json_line, plural, time_texts
 from streameval.results.names import MetricName, tables
@@ -324,8 +323,8 @@ def _ended(
 
 def _left_unread(monitor: Monitor, sources: Iterable[Source]) -> list[str]:
     """Say what could not be read by the end of a single run."""
-    tails = (source for source in sources if isinstance(source, Tail))
-    errors = [f"{name}: no such file or directory." for tail in tails for name in tail.unmatched()]
+    files = (source for source in sources if isinstance(source, FileSource))
+    errors = [f"{name}: no such file or directory." for one in files for name in one.unmatched()]
     waits_for = monitor.status().waits_for
     return errors if waits_for is None else [*errors, _unread(waits_for)]
 

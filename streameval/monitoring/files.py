@@ -127,7 +127,6 @@ class Tail(FileSource):
         self._is_stale = True
         self._is_undecided = False
         self._is_restored = False
-        self._said: set[Any] = set()
 
     def __repr__(self) -> str:
         return f"Tail({self.name!r})"
@@ -341,12 +340,6 @@ class Tail(FileSource):
         known = [file.to_json() for file in self._logs[log] if file.mark.offset]
         if known:
             self._encoded[log] = known
-
-    def _warn_once(self, text: str, about: FollowedFile | None = None) -> None:
-        """Warn, unless the same was said before, or anything about the file."""
-        if (about or text) not in self._said:
-            self._said.add(about or text)
-            self._warn(text)
 
     def _warn_of_cut(self, name: str) -> None:
         self._warn_once(

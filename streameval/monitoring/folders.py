@@ -93,7 +93,7 @@ class Folder(FileSource):
     Parameters
     ----------
     path : path
-        The folder.
+        The folder; it need not exist yet.
     format : {"jsonl", "csv", "tsv", "parquet"}, optional
         By default, the name of a file decides, or else its first bytes.
     delimiter : str, optional
@@ -166,6 +166,10 @@ class Folder(FileSource):
                 return Chunk(block, self.name, self._versioned(read=self._read, now=now))
             self._finish(self._file)
 
+    def unmatched(self) -> list[str]:
+        """Name the folder if it does not exist."""
+        return [] if os.path.exists(self.name) else [self.name]
+
     def would_read(self, path: str) -> bool:
         """Return whether a file would be read if it existed."""
         home, name = os.path.split(path)
@@ -182,13 +186,14 @@ class Folder(FileSource):
     def _next_file(self) -> _OpenFile | None:
         """Open the first unread file, or the one that was being read."""
         states = self._listing()
+        if not states:  # it may be a disk that is not mounted
+            return None
         resumed, self._resumed = self._resumed, None
         if resumed is not None:
             file = self._resume(states, *resumed)
             if file is not None:
                 return file
-        if states:  # an empty folder may be a disk that is not mounted
-            self._forget(states)
+        self._forget(states)
         newest = max(self._read, default="")
         for name in sorted(states.keys() - self._read.keys()):
             if name < newest:
@@ -199,14 +204,20 @@ class Folder(FileSource):
         return None
 
     def _listing(self) -> dict[str, State]:
-        """List the files of the folder, each with its state."""
-        states = {}
-        with reading(shown_path(self.name)), os.scandir(self.name) as scanned:
-            for item in scanned:
-                if item.name.startswith(_HIDDEN) or not item.is_file():
-                    continue
-                status = item.stat()
-                states[item.name] = (status.st_size, status.st_mtime_ns)
+        """List the files of the folder, each with its state; none before it exists."""
+        states: dict[str, State] = {}
+        with reading(shown_path(self.name)):
+            try:
+                scanned = os.scandir(self.name)
+            except FileNotFoundError:
+                self._warn_once(f"{shown_path(self.name)}: there is no such folder so far")
+                return states
+            with scanned:
+                for item in scanned:
+                    if item.name.startswith(_HIDDEN) or not item.is_file():
+                        continue
+                    status = item.stat()
+                    states[item.name] = (status.st_size, status.st_mtime_ns)
         return states
 
     def _forget(self, states: dict[str, State]) -> None:

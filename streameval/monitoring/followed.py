@@ -17,7 +17,7 @@ from typing import Any
 
 import attrs
 
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, UnavailableError
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.streams import reading
 from streameval.monitoring.contents import (
@@ -204,8 +204,9 @@ def _entry(path: str, *, is_given: bool) -> Entry | None:
     if not is_given:
         return None
     if stat.S_ISDIR(status.st_mode):
-        raise BadDataError(
-            f"{shown_path(path)}: is a folder; name the files in it, or read it with Folder."
+        raise UnavailableError(
+            f"{shown_path(path)}: is a folder; name the files in it, or read it with Folder, as a "
+            "restart of `watch` does."
         )
     raise BadDataError(
         f"{shown_path(path)}: is not a regular file, so it cannot be read again after a restart; "

@@ -8,7 +8,7 @@ from functools import cache
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
-from streameval.monitoring.files import Tail
+from streameval.monitoring.sources import FileSource
 from streameval.monitoring.status import check_exported
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Health:
         reasons = [
             f"{role}: {pattern}: no such file or directory"
             for role, source in self._sources.items()
-            if isinstance(source, Tail)
+            if isinstance(source, FileSource)
             for pattern in source.unmatched()
         ]
         if self._last is not None and self._last.is_idle and self._last.is_waiting:

@@ -50,7 +50,7 @@ def as_source(
     value : Source, path, or sequence of paths
         A source is returned as it is. "-" is standard input, a folder is read as `Folder`, a URL
         that begins with kafka://, redis:// or rediss:// as `Kafka` or `RedisStream`, and anything
-        else is followed as `Tail`.
+        else is followed as `Tail`. A folder that does not exist yet ends in a slash.
     argument : str
         What errors call the value.
     kafka : mapping from str to value, optional
@@ -61,7 +61,7 @@ def as_source(
     Raises
     ------
     InvalidInputError
-        If it is none of these, or standard input or a URL is one of several.
+        If it is none of these, or standard input, a folder or a URL is one of several.
     """
     given = next((name for name, option in options.items() if option is not None), None)
     if isinstance(value, Source) and not isinstance(value, str | PathLike):
@@ -90,9 +90,16 @@ def as_source(
         from streameval.monitoring.redis_stream import RedisStream  # noqa: PLC0415 (of Redis)
 
         return RedisStream.from_url(url)
-    if len(patterns) == 1 and os.path.isdir(patterns[0]):
-        return Folder(patterns[0], **options)
-    return Tail(patterns, **options)
+    folder = next(filter(_is_folder, patterns), None)
+    if folder is None:
+        return Tail(patterns, **options)
+    if len(patterns) > 1:
+        raise InvalidInputError(f"must not mix the folder {folder} with others", argument=argument)
+    return Folder(folder, **options)
+
+
+def _is_folder(pattern: str) -> bool:
+    return os.path.isdir(pattern) or pattern.endswith(os.sep)
 
 
 def _scheme_of(pattern: str) -> str | None:

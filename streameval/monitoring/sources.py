@@ -225,6 +225,7 @@ class FileSource(ResumableSource):
             names = ", ".join(map(repr, FORMATS))
             raise InvalidInputError(f"must be one of {names}, got {form!r}", argument="format")
         self._form, self._dialect = form, Dialect(**dialect)
+        self._said: set[Any] = set()
         known = self._format_of("files")
         if known is not None and known.layout is None and self._needs_lines:
             raise InvalidInputError(
@@ -237,9 +238,19 @@ class FileSource(ResumableSource):
         """Return the format of a file, None if only its first bytes can tell."""
         return checked_format(name, self._form, self._dialect)
 
+    def unmatched(self) -> list[str]:
+        """List the paths and patterns that match no file now."""
+        return []
+
     def would_read(self, path: str) -> bool:  # noqa: ARG002 - those with files in folders do
         """Return whether a file would be read if it existed."""
         return False
+
+    def _warn_once(self, text: str, about: Any = None) -> None:
+        """Warn, unless the same was said before, or anything about a file."""
+        if (about or text) not in self._said:
+            self._said.add(about or text)
+            self._warn(text)
 
 
 _FIRST_PAUSE = 0.5

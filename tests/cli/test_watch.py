@@ -171,6 +171,18 @@ def test_once_refuses_a_pattern_that_matches_nothing(pattern, watch, call, log):
     assert call("eval", "--task", "binary", "none.jsonl").code == done.code
 
 
+def test_a_folder_may_come_after_the_start(watch, folder, log):
+    done = watch("parts/", "--once")
+    assert (done.code, done.out) == (3, "no rows yet\n")
+    assert done.err == (
+        "streameval: warning: parts/: there is no such folder so far.\n"
+        "streameval: error: parts/: no such file or directory.\n"
+    )
+    (folder / "parts").mkdir()
+    log.rename(folder / "parts" / "log.jsonl")
+    assert "150 rows" in watch("parts/", "--once").out
+
+
 JOIN = ("--labels", "l.jsonl", "--key", "id", "--wait", "1m", "--once")
 
 

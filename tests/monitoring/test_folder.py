@@ -106,11 +106,6 @@ def test_what_is_no_file_and_hidden_files_are_passed_over(read):
     assert read().read(100) is None
 
 
-def test_a_folder_that_is_not_there_is_named():
-    with pytest.raises(BadDataError, match=r"^nowhere: no such file or directory\.$"):
-        Folder("nowhere").read(100)
-
-
 def test_a_file_that_comes_late_is_read_and_said(read):
     move_in("b.jsonl", 1)
     folder = read()
@@ -210,6 +205,20 @@ def test_an_empty_folder_may_be_a_disk_that_is_not_mounted(read):
     Path("in").rmdir()
     Path("away").rename("in")
     assert read_all(folder) == []
+
+
+def test_a_folder_that_does_not_exist_is_waited_for(read):
+    move_in("a.jsonl", 1, 2)
+    position = read().read(9).position
+    Path("in").rename("away")
+    again = read(position)
+    for _ in range(2):
+        assert read_all(again) == []
+    assert again.warnings() == ["in: there is no such folder so far."]
+    assert again.unmatched() == ["in"]
+    Path("away").rename("in")
+    assert read_all(again) == [2]
+    assert again.warnings() == again.unmatched() == []
 
 
 def test_packed_data_that_is_cut_short_is_refused(read):

@@ -34,6 +34,18 @@ def test_a_folder_is_read_as_one(tmp_path):
     assert isinstance(as_source([str(tmp_path)]), Folder)
 
 
+def test_a_folder_that_does_not_exist_yet_ends_in_a_slash(tmp_path):
+    assert isinstance(as_source(f"{tmp_path}/parts/"), Folder)
+    assert isinstance(as_source(f"{tmp_path}/parts"), Tail)
+
+
+def test_a_folder_is_not_mixed_with_files():
+    with pytest.raises(
+        InvalidInputError, match=r"^`labels` must not mix the folder in/ with others"
+    ):
+        as_source(["app.log", "in/"], argument="labels")
+
+
 def test_a_dash_is_standard_input():
     assert isinstance(as_source("-"), StandardInput)
 

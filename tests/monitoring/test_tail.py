@@ -8,7 +8,7 @@ import pytest
 from monitoring.rotating_logs import read_all, values
 from offenders import each
 
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.errors import BadDataError, InvalidInputError, UnavailableError
 from streameval.io import lines
 from streameval.io.columns import Argument, Numbers
 from streameval.monitoring import files
@@ -358,7 +358,9 @@ def test_a_position_of_something_else_is_refused(position):
 
 def test_a_folder_is_refused(follow):
     Path("logs").mkdir()
-    with pytest.raises(BadDataError, match=r"^logs: is a folder; name the files in it, or read it"):
+    with pytest.raises(
+        UnavailableError, match=r"^logs: is a folder; name the files in it, or read it"
+    ):
         follow("logs").read(100)
 
 
