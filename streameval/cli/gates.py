@@ -180,6 +180,12 @@ class Worsening:
     size: float
     is_share: bool
 
+    @property
+    def required(self) -> str:
+        """What the condition requires: the opposite, as verdicts are about what is required."""
+        least = f" by {self.text.split()[-1]} or more" if self.size else ""
+        return f"{self.metric} must not {'drop' if self.drops else 'rise'}{least}"
+
     def holds(self, before: float, after: float) -> bool:
         """Tell whether the change of a value meets the condition, up to rounding.
 
@@ -223,9 +229,10 @@ def decide(condition: Worsening, change: Change, level: float) -> Note:
     "undecided". It is "undecided" too if a value is undefined.
     """
     values = f"{significant(change.before.value)} to {significant(change.after.value)}"
-    text = f"{condition.text}: {values}, {change.difference:+.6g}"
+    found = f"{condition.required}: {values}"
     if math.isnan(change.difference):
-        return Note("undecided", f"{condition.text}: {values}, so the change is undefined.")
+        return Note("undecided", f"{found}, so the change is undefined.")
+    text = f"{found}, {change.difference:+.6g}"
     if change.is_open:
         text += f" in {_signed(change.bounds)}"
     held = {condition.holds(*pair) for pair in _extremes(change)}

@@ -194,7 +194,7 @@ TABLE = Table(
     Metric(
         name="coverage",
         value=lambda result: coverage(result._areas),
-        limits=SHARE,
+        limits=None,
         heading="Coverage of the examples",
         help="The share of examples in groups with both classes, in [0, 1]; nan without examples.",
         formula=r"\frac{n_{\text{both}}}{n}",

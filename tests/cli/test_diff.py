@@ -280,8 +280,8 @@ def test_diff_decides_a_condition_of_a_member(call, save):
     done = call("diff", *names, "--fail-on", "cm/recall drops 20%", "--fail-on", "fit/mae drops 0")
     assert done.code == 1
     assert [line.split(": ")[1:3] for line in done.err.splitlines()[1:]] == [
-        ["failed", "cm/recall drops 20%"],
-        ["passed", "fit/mae drops 0"],
+        ["failed", "cm/recall must not drop by 20% or more"],
+        ["passed", "fit/mae must not drop"],
     ]
 
 
@@ -539,7 +539,7 @@ def test_condition_is_decided_as_for_every_value_within_the_bounds(text):
             "accuracy drops 0.1",
             1,
             (
-                "failed: accuracy drops 0.1: 0.8 to 0.7, -0.1, "
+                "failed: accuracy must not drop by 0.1 or more: 0.8 to 0.7, -0.1, "
                 "perhaps of the same rows (see --versus); if the samples are independent: "
                 "95% interval [-0.216734, +0.0202494]."
             ),
@@ -548,12 +548,12 @@ def test_condition_is_decided_as_for_every_value_within_the_bounds(text):
             "accuracy rises 0",
             0,
             (
-                "passed: accuracy rises 0: 0.8 to 0.7, -0.1, "
+                "passed: accuracy must not rise: 0.8 to 0.7, -0.1, "
                 "perhaps of the same rows (see --versus); if the samples are independent: "
                 "95% interval [-0.216734, +0.0202494]."
             ),
         ),
-        ("n drops 0", 0, "passed: n drops 0: 100 to 100, +0."),
+        ("n drops 5%", 0, "passed: n must not drop by 5% or more: 100 to 100, +0."),
     ],
 )
 def test_diff_decides_a_condition(condition, code, line, call, pair):
@@ -653,7 +653,7 @@ def test_diff_is_undecided_where_the_bounds_leave_it_open(call, save):
     done = call("diff", *names, "--fail-on", "ks drops 0.001")
     assert done.code == 1
     (line,) = done.err.splitlines()
-    assert line.startswith("streameval: undecided: ks drops 0.001: ")
+    assert line.startswith("streameval: undecided: ks must not drop by 0.001 or more: ")
     assert " in [-" in line
 
 
@@ -661,7 +661,7 @@ def test_diff_is_undecided_where_a_value_is_undefined(call, save):
     names = save("a.state", se.PRCurveSketch()), save("b.state", curve(50, 0))
     done = call("diff", *names, "--fail-on", "roc_auc drops 0.5", "--level", "0")
     assert done.code == 1
-    assert "roc_auc drops 0.5: nan to 0." in done.err
+    assert "roc_auc must not drop by 0.5 or more: nan to 0." in done.err
     assert done.err.endswith(", so the change is undefined.\n")
 
 

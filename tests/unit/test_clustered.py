@@ -738,10 +738,11 @@ def test_bins_of_clusters_have_no_whiskers_of_independent_rows(name: str) -> Non
 
 
 def test_metrics_of_samples_alone_have_no_interval() -> None:
-    result = counted("catalog").compute()
-    assert result.read("coverage").sampling is None
-    with pytest.raises(se.InvalidInputError, match="no sampling interval"):
-        result.confidence("coverage")
+    for name in ("catalog", "grouped"):
+        result = counted(name).compute()
+        assert result.read("coverage").sampling is None
+        with pytest.raises(se.InvalidInputError, match="no sampling interval"):
+            result.confidence("coverage")
 
 
 def test_standard_errors_of_rankings_are_a_mapping_and_a_method() -> None:
