@@ -42,6 +42,7 @@ _PAGE_BYTES = 2**14  # most of a commit is blobs of pending rows; a file keeps t
 _MAX_FREE = 4  # a file may have one page of four free, which later commits fill again
 _LOG_BYTES = 2**26  # of the write-ahead log, between commits
 _LOCK = "-lock"
+_NO_FILES = ("SQLITE_CANTOPEN", "SQLITE_READONLY")
 _PASSING = ("SQLITE_BUSY", "SQLITE_FULL", "SQLITE_IOERR", "SQLITE_LOCKED")
 _OTHER = "exists and is not a checkpoint; choose another name."
 _TABLES = """
@@ -78,18 +79,51 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
 @contextmanager
 def _reading(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
     """Open a checkpoint that a monitor may be using."""
-    name = os.fspath(path)
+    name, target = os.fspath(path), os.path.realpath(path)
     if not is_checkpoint(path):
         raise BadDataError(f"{name}: is not a checkpoint.")
-    address = f"{Path(os.path.realpath(path)).as_uri()}?mode=ro"
-    with (
-        _told(name),
-        closing(
-            sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
-        ) as base,
-    ):
+    with _told(name):
+        try:
+            opened: Any = closing(_opened_to_read(target, "mode=ro"))
+        except sqlite3.OperationalError as error:
+            if not error.sqlite_errorname.startswith(_NO_FILES):
+                raise
+            opened = _unwritten(target)
+        with opened as base:
+            yield base
+
+
+def _opened_to_read(target: str, how: str) -> sqlite3.Connection:
+    address = f"{Path(target).as_uri()}?{how}"
+    base = sqlite3.connect(address, uri=True, timeout=_BUSY_SECONDS, isolation_level=None)
+    try:
         _checked_version(base)
-        yield base
+    except BaseException:
+        base.close()
+        raise
+    return base
+
+
+@contextmanager
+def _unwritten(target: str) -> Iterator[sqlite3.Connection]:
+    """Open a checkpoint where SQLite may create no files next to it, while nobody writes it."""
+    log = Path(f"{target}-wal")
+
+    def state() -> tuple[bool, int]:
+        return log.exists() and log.stat().st_size > 0, Path(target).stat().st_mtime_ns
+
+    before = state()
+    if before[0]:
+        raise BadDataError(
+            f"its last commits are in {log.name}, which can only be read in a folder that may be "
+            "written; copy both files to one."
+        )
+    try:
+        with closing(_opened_to_read(target, "immutable=1")) as base:
+            yield base
+    finally:
+        if state() != before:
+            raise UnavailableError("a monitor has begun to write it; try again.")
 
 
 def _opened(target: str) -> sqlite3.Connection:

@@ -1,5 +1,7 @@
 """The file of a checkpoint: what it refuses, how it grows, who may read it."""
 
+import os
+import shutil
 import sqlite3
 import tracemalloc
 from contextlib import closing
@@ -13,6 +15,8 @@ from streameval.monitoring.checkpoint import (
     Changes,
     Checkpoint,
     _compact,
+    _reading,
+    copy_checkpoint,
     is_checkpoint,
     read_checkpoint,
     read_numbers,
@@ -129,6 +133,48 @@ def test_a_running_checkpoint_can_be_read(writer, path):
     writer.commit(rows_of(1))
     saved = read_checkpoint(path)
     assert (saved.number, saved.windowed) == (1, writer.total)
+
+
+@pytest.fixture
+def no_files_beside(path):
+    """Let SQLite create no files next to the checkpoint, also where the tests run as root."""
+
+    def forbid(*ends):
+        for end in ends:
+            path.with_name(f"ck.db{end}").symlink_to("nowhere/file")
+
+    return forbid
+
+
+def test_an_idle_checkpoint_can_be_read_where_nothing_can_be_written(path, no_files_beside):
+    committed(path)
+    no_files_beside("-wal", "-shm")
+    assert read_checkpoint(path).number == 1
+    copy_checkpoint(path, path.with_name("copy.db"))
+    assert read_checkpoint(path.with_name("copy.db")).number == 1
+
+
+def test_a_monitor_that_begins_is_noticed_by_a_reader_that_can_write_nothing(path, no_files_beside):
+    committed(path)
+    no_files_beside("-wal", "-shm")
+    with (
+        pytest.raises(se.UnavailableError, match=r"ck\.db: a monitor has begun to write it; try"),
+        _reading(path),
+    ):
+        os.utime(path, (1, 1))
+
+
+def test_commits_beside_an_idle_checkpoint_are_not_left_out(path, no_files_beside, tmp_path):
+    writer = Writer(tmp_path / "other.db")
+    writer.commit(rows_of(1))
+    for end in ("", "-wal"):
+        shutil.copy(tmp_path / f"other.db{end}", f"{path}{end}")
+    writer.checkpoint.close()
+    no_files_beside("-shm")
+    with pytest.raises(
+        se.BadDataError, match=r"its last commits are in ck\.db-wal, which can only"
+    ):
+        read_checkpoint(path)
 
 
 def test_reader_names_a_file_that_is_no_checkpoint(path):
