@@ -240,7 +240,8 @@ def _remedies(text: str, options: Options) -> list[str]:
     if "is missing" not in text and all(one.startswith(("--nan", "--where")) for one in mends):
         mends = []  # other rows have gaps
     needed = [*["--encoding cp1252"] * _needs_encoding(text, options), *mends]
-    if not others and hasattr(block, "total") and (total := block.total(block)) is not None:
+    is_whole = bool(needed) and not others and hasattr(block, "total")
+    if is_whole and (total := block.total(block)) is not None:
         _, row, name = total
         left_out = f"{name}!={'' if row[name] is None else row[name]}"
         needed.append(f"--where {shlex.quote(left_out)}")

@@ -272,7 +272,10 @@ _ROWS = (
 ERROR_MEASURES = {row.name: row for row in _ROWS}
 """The table of the measures."""
 
-_ALWAYS = "rmse, mse, mae, r2 and bias are always counted."
+_ALWAYS = (
+    "These need no measure, only `read` or --metrics: rmse, mse, mae, r2, bias, "
+    "explained_variance, adjusted_r2, relative_squared_error, nrmse_std, nrmse_mean, pinball_loss."
+)
 _NAMES = {other: row.name for row in _ROWS for other in (row.name, *row.others)}
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _NUMERIC_KINDS = "biuf"
 LARGEST_NUMBER = 2.0**400
+_PERCENT = 100.0
+_OF_PERCENTAGES = " If they are percentages, divide them by 100."
 _WITHIN = "must hold labels within 64 bits"
 SCORE_BITS = {
     np.dtype(f"f{size}"): (np.dtype(f"u{size}"), np.ones(1, f"f{size}").view(f"u{size}").item())
@@ -365,6 +367,8 @@ def check_probabilities(
     """Refuse scores outside [0, 1]; NaN passes."""
     if not scores.size or are_probabilities(scores):
         return
+    if not ((scores < 0.0) | (scores > _PERCENT)).any():
+        remedy = (*((remedy,) if isinstance(remedy, str) else remedy), _OF_PERCENTAGES)
     outside = (scores < 0.0) | (scores > 1.0)
     refuse_first(outside, scores, name, "must lie in [0, 1]", remedy=remedy)
 

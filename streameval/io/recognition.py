@@ -66,6 +66,7 @@ _FORMS: dict[bytes, str] = {
     rb"(?:\+-[-+]*\+\s*)?\| .*\|\s*[|+][-: |+]+[|+]\s": (
         rf"{_DRAWN}`sed -n '/---/d; s/^ *| \(.*\) | *$/\1/p' {{file}} {_PIPED}"
     ),
+    rb"\x89PNG|\xff\xd8\xff|GIF8|%PDF-": "is a picture or a PDF, not text; name the files to read.",
     rb"\xff\xfe|\xfe\xff|(?s:[^\0]\0)": _UTF_16,
     rb"\0": "begins with a NUL byte; it is not text.",
     rb'[^\n"]*\r[^\r\n][^\n]*\Z': (

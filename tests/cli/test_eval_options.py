@@ -206,7 +206,7 @@ def test_eval_refuses_scores_outside_0_and_1_with_the_remedy(options, rows, call
     assert (done.code, done.out) == (3, "")
     assert done.err.endswith(
         "must lie in [0, 1], got 85.0. Pass --scores real for logits or margins, and a threshold "
-        "on their scale, such as --threshold 0.\n"
+        "on their scale, such as --threshold 0. If they are percentages, divide them by 100.\n"
     )
 
 

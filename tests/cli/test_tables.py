@@ -236,6 +236,13 @@ def test_total_that_is_refused_is_told(cells, folder, call):
     assert said.endswith(". It looks like a total; use `--where 'id!=Sum'`.\n")
 
 
+def test_total_is_not_told_of_another_row_that_is_refused(folder, call):
+    (folder / "log.csv").write_text("y_true,y_pred\n1,inf\n3,3\n7,\n")
+    said = call("eval", "log.csv", "--task", "regression").err
+    assert said.startswith("streameval: error: log.csv, line 2: `y_pred` must be finite ")
+    assert said.endswith(", got inf.\n")
+
+
 @pytest.fixture
 def commas(folder):
     text = "y_true;y_score;k\n1;0,75;1,5\n0;-,5e-1;2\n0;0.5;1,5\n1;+1,0;1.234,5\n"

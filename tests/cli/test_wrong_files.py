@@ -91,6 +91,20 @@ def test_eval_recognises(name, message, command, folder, call):
     assert (done.code, done.err) == (3, f"streameval: error: {name}: {message}\n")
 
 
+@each(
+    "head",
+    [b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", b"\xff\xd8\xff\xe0\0\x10JFIF", b"GIF89a", b"%PDF-1.7"],
+)
+def test_eval_says_that_a_picture_in_a_folder_is_not_text(head, folder, call):
+    (folder / "log").mkdir(exist_ok=True)
+    (folder / "log/a.csv").write_text("y_true,y_pred\n1,1\n")
+    (folder / "log/b").write_bytes(head + bytes(range(256)))
+    for options in ((), ("--encoding", "cp1252")):
+        done = call("eval", "log", *options)
+        message = "log/b: is a picture or a PDF, not text; name the files to read."
+        assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
+
+
 DRAWN = {
     "psql": " y_true | y_pred \n--------+--------\n      1 |      1\n      0 |      1\n(2 rows)\n",
     "mysql": "+--------+--------+\n| y_true | y_pred |\n+--------+--------+\n| 1      | 1      |\n"

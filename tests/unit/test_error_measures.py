@@ -12,6 +12,7 @@ from offenders import each
 
 import streameval as se
 from streameval.configs.error_measures import ERROR_MEASURES, error_measure
+from streameval.metrics.regression_table import TABLE
 
 TRUTH, PREDICTION = [4.0, 1.0, 2.0, 8.0], [5.0, 0.5, 2.0, 8.0]
 EVERY = [
@@ -152,6 +153,14 @@ def test_deviance_of_low_powers_takes_any_truth(power: float) -> None:
 def test_measure_has_one_canonical_name(given: str, name: str) -> None:
     assert se.RegressionAccumulator(given).options["measures"] == (name,)
     assert se.RegressionAccumulator([given]) == se.RegressionAccumulator([name])
+
+
+def test_an_unknown_measure_is_told_which_metrics_need_none() -> None:
+    with pytest.raises(se.InvalidInputError) as refused:
+        se.RegressionAccumulator(["explained_variance"])
+    told = str(refused.value).partition("These need no measure, only `read` or --metrics: ")[2]
+    free = {row.name for row in TABLE.values() if not (row.measured or row.is_count)}
+    assert {*told.removesuffix(".").split(", ")} == free
 
 
 @each(

@@ -31,9 +31,11 @@ def test_scores_outside_0_and_1_are_refused(bad: float, dtype: str, n: int) -> N
     before = accumulator.to_bytes()
     with pytest.raises(se.InvalidInputError) as caught:
         accumulator.update(truth_like(scores), scores)
+    of_percentages = " If they are percentages, divide them by 100." if bad == 1.5 else ""
     assert str(caught.value) == (
         f"`y_pred` must lie in [0, 1], got {bad!r} at position {n - 1}. Pass "
         'scores="real" for logits or margins, and a threshold on their scale, such as threshold=0.'
+        f"{of_percentages}"
     )
     assert accumulator.to_bytes() == before
 
