@@ -365,6 +365,12 @@ class RankingAccumulator(
         if counts_missing:
             names = read_ids(missing_queries(run, qrels), name="qrels")
             check_new(names, self._held.state.states, name="qrels")
+            if run and qrels and run.keys().isdisjoint(qrels):
+                warnings.warn(
+                    f"no query of `run` is judged: it begins with query {next(iter(run))!r}, and "
+                    f"`qrels` with {next(iter(qrels))!r}.",
+                    stacklevel=2,
+                )
             weights = read_weights_of(query_weight, names)
             state = self._sum(state, _missed(names, weights, self._config, on_queries))
         return self._add(state)

@@ -29,6 +29,7 @@ _OF_MODELS = ("classification", "regression", "values")
 _ADVICE = {
     ("versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
     ("y_true", "ranking"): " For rankings, --relevance names the column of the truth.",
+    ("k", "ranking"): " For rankings, a measure names its cutoff, as in --measures ndcg@10.",
     ("qrels", "paired"): COMPARE_RUNS,
 }
 """What to do about an option that a task does not take."""

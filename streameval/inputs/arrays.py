@@ -137,6 +137,13 @@ def passes_int64(array: Array) -> bool:
     return array.dtype == np.uint64 and bool(array.size) and array.item(array.argmax()) >= 2**63
 
 
+_OF_DOCUMENTS = "Pad them and pass `mask`, or pass a row for each document and its `query`."
+_UNEVEN = {
+    "relevance": _OF_DOCUMENTS,
+    "score": _OF_DOCUMENTS,
+    "item": "Pass a row for each item and its `rank`.",
+}
+"""How lists of several lengths are passed, by argument."""
 _LEAVES_OUT = (Named("nan", '"skip"'), " leaves it out.")
 
 
@@ -451,7 +458,14 @@ def _from_any(value: Any, name: str) -> Array:
                 argument=name,
                 remedy="Call update outside jit, or by jax.debug.callback.",
             ) from error
+        if "inhomogeneous" in str(error):
+            raise _uneven(name) from error
         raise InvalidInputError(f"must be an array: {_one_line(error)}", argument=name) from error
+
+
+def _uneven(name: str) -> InvalidInputError:
+    remedy = _UNEVEN.get(name, "")
+    return InvalidInputError("must have rows of one length", argument=name, remedy=remedy)
 
 
 def _framework(value: Any) -> str | None:
@@ -572,7 +586,7 @@ def _decimal() -> type[Decimal]:
 def _stack(rows: list[Any], name: str, allow_missing: bool) -> Array:
     """Make one array of rows, which must all have the same length and type."""
     if len({np.shape(row)[:1] for row in rows}) > 1:
-        raise InvalidInputError("must have rows of one length", argument=name)
+        raise _uneven(name)
     if all(isinstance(row, np.ndarray) and row.dtype.kind in _NUMERIC_KINDS for row in rows):
         return np.stack(rows)
     cells = [cell for row in rows for cell in row]

@@ -252,7 +252,7 @@ class Labels:
                 else f"an integer{size}{self.hint or hint_of(value)}"
             )
         if type(value) not in self._text_types and not isinstance(value, _DATES):
-            return "text" + self.hint
+            return "text" + ("" if isinstance(value, (list, dict)) else self.hint)
         text = as_text(value) or ""
         return _text_fault(text, self.longest) or self._strange(text)
 

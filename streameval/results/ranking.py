@@ -446,7 +446,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
             return None
         index = self._index(asked.measure)
         if not (self.has_queries or index in self._config.sketched):
-            raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
+            raise KeyError(self._absent(name))
         return asked
 
     @property
@@ -618,7 +618,13 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
             index = self._config.means.index(measure(name).name)
             if self._config.agrees_with(name):
                 return index
-        raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
+        raise KeyError(self._absent(name))
+
+    def _absent(self, name: Any) -> str:
+        """Say that a measure is not among the counted ones, and which of its family is."""
+        relative = next((one for one in self if measure(measured(one)).family == name), None)
+        hint = "" if relative is None else f": read [{relative!r}]"
+        return f"{name!r} is not among the measures {', '.join(self)}{hint}"
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in MEASURES or hasattr(self, name)]
@@ -628,7 +634,7 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
         if has_cutoffs(MEASURES[name]):
             return self._by_cutoff(name)
         if name not in self._config.means:
-            raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
+            raise AttributeError(self._absent(name))
         return self[name]
 
     def _by_cutoff(self, family: str) -> Mapping[int | None, Bounded]:

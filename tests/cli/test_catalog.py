@@ -80,6 +80,12 @@ def test_catalog_names_the_line_that_is_bad(call, write):
     assert "line 6: `rank` must be at least 1, got 0" in done.err
 
 
+def test_catalog_refuses_a_list_of_items_without_speaking_of_other_rows(call, write):
+    done = call("eval", write("r.jsonl", [{"item": ["a", "b"]}]), *CATALOG)
+    assert done.code == 3
+    assert "line 1: `item` must be text, got ['a', 'b']" in done.err
+
+
 def test_catalog_names_the_limit_of_its_items(call, write):
     done = call("eval", write("r.jsonl", ROWS), "--task", "catalog", "--n-items", "3")
     assert done.code == 3

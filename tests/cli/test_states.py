@@ -124,6 +124,20 @@ def test_merge_is_silent_about_a_state_of_as_many_rows_as_the_others(third, call
     assert call("merge", *names, "-o", "sum.state").err == ""
 
 
+@each("kept", [{}, {"track_queries": True}, {"per_query": True}])
+def test_merge_notes_that_a_query_may_be_in_several_states(kept, call, save):
+    names = []
+    for query in "pq":
+        made = se.RankingAccumulator(["mrr"], **kept).update([[1, 0]], [[2.0, 1.0]], query=[query])
+        names.append(save(f"{query}.state", made.update([[0, 1]], [[1.0, 2.0]], query=[query * 2])))
+    said = call("merge", *names, "-o", "sum.state").err.startswith(
+        "streameval: warning: q.state is equal to p.state: a part that is given twice counts "
+        "twice.\nstreameval: note: a query with rows in several of the states counts once for each"
+    )
+    assert said is not bool(kept)
+    assert call("merge", names[0], "-o", "one.state").err == ""
+
+
 def test_merge_is_silent_about_as_many_tracked_queries_as_in_the_others(call, save):
     names = []
     for name, queries in {"a": "pq", "b": "r", "c": "s"}.items():

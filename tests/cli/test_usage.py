@@ -282,6 +282,7 @@ COMPARE = " To compare runs query by query, use --task ranking --compare."
 ADVICE = {
     ("--versus", "binary"): " To compare areas, use --measures roc_auc without --task.",
     ("--y-true", "ranking"): " For rankings, --relevance names the column of the truth.",
+    ("--k", "ranking"): " For rankings, a measure names its cutoff, as in --measures ndcg@10.",
     ("--qrels", "paired"): COMPARE,
 }
 TAKEN = {

@@ -565,7 +565,7 @@ REFUSED = {
     "objects": ([object()], "one of the two, got object."),
     "sets": ([{1}, {2}], "one of the two, got set."),
     "rows and numbers": (np.array([[1, 2], 3], dtype=object), "one of the two, got int and list."),
-    "ragged": ([[1], [2, 3]], "must be an array: setting an array element with a sequence."),
+    "ragged": ([[1], [2, 3]], "must have rows of one length."),
     "ragged strings": ([["a"], ["b", "c"]], "must "),
     "ragged polars": (pl.Series([[1.0], [2.0, 3.0]]), "must have rows of one length."),
     "ragged arrow": (pa.array([[1.0], [2.0, 3.0]]), "must have rows of one length."),

@@ -24,10 +24,24 @@ def test_exchanged_arguments_are_warned_of() -> None:
         counted(QRELS, RUN)
 
 
+def test_a_run_without_a_judged_query_is_warned_of() -> None:
+    said = "^no query of `run` is judged: it begins with query 1, and `qrels` with '1'.$"
+    with pytest.warns(UserWarning, match=said):
+        counted({1: {"d1": 0.9}}, {"1": {"d1": 1}})
+
+
+def test_a_part_of_a_run_may_have_no_judged_query() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        part = se.RankingAccumulator("map").update_run({"q3": {"d1": 0.9}}, QRELS, False)
+    assert part.n == 0
+
+
 @each(
     ("run", "qrels"),
     [
         (RUN, QRELS),
+        (RUN, {}),
         (RUN, {"q1": {"d1": 0.5, "d2": 0.25}}),
         ({"q1": {"d1": 3, "d2": 2}}, QRELS),
         ({"q1": {"d1": 3, "d2": 2}}, {"q1": {"d1": 0.5, "d2": 1, "d3": 0}}),

@@ -182,6 +182,7 @@ ARRAYS = [
     update("masked", np.ma.array([1], mask=[True]), [1]),
     update("set", {1}, [1]),
     update("ragged", [[1], [1, 2]], [1, 1]),
+    update("no-array", pl.Series([1], dtype=pl.Int128), [1]),
     update("rows", np.array([[1], [1, 2]], object), [1]),
     update("traced", [1], Jit()),
     update("tensor", [1], Tensor()),

@@ -245,8 +245,12 @@ def test_ranking_gives_measures_that_need_a_cutoff_by_cutoff() -> None:
     assert result.p == result.precision == {1: 0.0}
     with pytest.raises(AttributeError, match="'mrr' is not among the measures map, p@1, ndcg@2"):
         _ = result.mrr
-    with pytest.raises(AttributeError, match="'rprec' is not among the measures"):
+    with pytest.raises(AttributeError, match=r"'rprec' .* map, p@1, ndcg@2$"):
         _ = result.rprec
+    cut = se.RankingAccumulator(["map@5", "dcg@10"]).compute()
+    says = r"^'dcg' is not among the measures map@5, dcg@10: read \['dcg@10'\]$"
+    with pytest.raises(AttributeError, match=says):
+        _ = cut.dcg
 
 
 @kinds_of_result

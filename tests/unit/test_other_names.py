@@ -171,6 +171,9 @@ def test_an_argument_of_a_metric_elsewhere_is_answered_with_ours(call: Any, says
     [
         ("hit_rate@5", "hit@5"),
         ("hits@5", "hit@5"),
+        ("hit_ratio@5", "hit@5"),
+        ("HR@5", "hit@5"),
+        ("r_precision", "rprec"),
         ("mean_average_precision", "map"),
         ("normalized_dcg@3", "ndcg@3"),
         ("reciprocal_rank", "mrr"),

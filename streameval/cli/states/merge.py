@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from streameval.accumulators.parts import Parts
@@ -43,10 +43,10 @@ def merge(states: Sequence[str], output: str) -> CommandOutput:
     if any(map(is_folder, states)):
         return _merge_folders(states, output)
     check_state_output(output, states)
-    total, suspicions = _merged(states)
+    total, notes = _merged(states)
     save_state(total, output)
     text = f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
-    return CommandOutput(text, tuple(Note("warning", suspicion) for suspicion in suspicions))
+    return CommandOutput(text, notes)
 
 
 def _merge_folders(folders: Sequence[str], output: str) -> CommandOutput:
@@ -58,13 +58,13 @@ def _merge_folders(folders: Sequence[str], output: str) -> CommandOutput:
         raise UsageError(f"-o {output} would overwrite an input.")
     merged = {name: _merged(paths) for name, paths in slices_by_name(folders).items()}
     left = save_folder({name: total for name, (total, _) in merged.items()}, output)
-    suspicions = dict.fromkeys(text for _, found in merged.values() for text in found)
+    notes = dict.fromkeys(note for _, found in merged.values() for note in found)
     n_states = f"{plural(len(merged), 'state')} of {plural(len(folders), 'folder')}"
     text = f"{n_states} merged into {printable(output)}\n"
-    return CommandOutput(text, tuple(Note("warning", said) for said in (*suspicions, *left)))
+    return CommandOutput(text, (*notes, *(Note("warning", said) for said in left)))
 
 
-def _merged(paths: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
+def _merged(paths: Sequence[str]) -> tuple[Any, tuple[Note, ...]]:
     """Merge state files, one at a time, and say which of them may have counted the same rows."""
     total = load_held(paths[0])
     if isinstance(total, Parts):  # a union of parts counts nothing twice
@@ -76,7 +76,18 @@ def _merged(paths: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
         state = load_held(path)
         _add(total, state, path, paths[0])
         watch.see(state, path)
-    return total, watch.suspicions(total)
+    suspicions = (Note("warning", text) for text in watch.suspicions(total))
+    return total, (*suspicions, *(_of_queries(total) if paths[1:] else ()))
+
+
+def _of_queries(total: Any) -> Iterator[Note]:
+    """Say that queries whose ids are not kept may have been in several states."""
+    if total.options.get("track_queries") is False and not total.options["per_query"]:
+        yield Note(
+            "note",
+            "a query with rows in several of the states counts once for each: evaluate their "
+            "files together, or let eval --track-queries refuse it.",
+        )
 
 
 def _add(total: Any, state: Any, path: str, first: str) -> None:

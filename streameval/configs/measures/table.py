@@ -179,7 +179,7 @@ _ROWS = (
         cutoff="required",
         help="1 if a relevant document is in the first k, else 0.",
         formula=r"[r_1 \le k]",
-        others=("success", "hit_rate", "hits", "pass"),
+        others=("success", "hit_rate", "hits", "hit_ratio", "hr", "pass"),
         cut_of_trec="success_{}",
     ),
     MeasureRow(
@@ -250,6 +250,7 @@ _ROWS = (
         title="R-precision",
         help="The relevant documents in the first R, over R, all that are relevant.",
         formula=r"\frac{\#\{r_i \le R\}}R",
+        others=("r_precision",),
         of_trec="Rprec",
     ),
     MeasureRow(
