@@ -51,13 +51,13 @@ def _examples_interval(values: Floats, weights: Floats, z: float) -> Interval:
 def _class_intervals(
     counts: LabelCounts, ratio: ClassMetric, values: Floats, z: float
 ) -> tuple[Floats, Floats]:
-    """Compute the interval of each class from its four outcomes."""
+    """Compute the interval of each class from its four outcomes: [0, 1] where none says more."""
     outcomes = counts.outcomes.floats
     gradient = intervals.ratio_gradient(ratio, outcomes, np.ones(len(values)))
     variances = (outcomes * gradient * gradient).sum(axis=0)
     draws = _draws_at_ends(counts, ratio, outcomes, values)
     ends = [
-        intervals.proportion(*of_class, z) if of_class[2] > 0 else UNDEFINED
+        intervals.proportion(*of_class, z) if of_class[2] > 0 else (0.0, 1.0)
         for of_class in zip(values.tolist(), variances.tolist(), draws.tolist(), strict=True)
     ]
     low, high = np.array(ends).reshape(-1, 2).T
@@ -91,7 +91,7 @@ def _mean_interval(
     """
     low, high = _class_intervals(counts, ratio, values, z)
     total = math.fsum(weights)
-    moving = (weights > 0) & ~np.isnan(low)
+    moving = weights > 0
     if not moving.any():
         return UNDEFINED
     shares = weights / total
@@ -117,7 +117,7 @@ def _pooled_interval(
     averaged = counts.averaged_over(labels)
     pooled = metrics.pool(counts.outcomes.floats, averaged)
     value = ratio.of(pooled, math.nan)
-    draws = _draws_at_ends(counts, ratio, pooled, value).item()
+    draws = _draws_at_ends(counts, ratio, pooled, value, pooled=True).item()
     if not draws > 0:
         return UNDEFINED
     gradient = intervals.ratio_gradient(ratio, pooled, np.ones(1)) * averaged
@@ -132,17 +132,21 @@ def _variance(counts: LabelCounts, gradient: Floats) -> float:
 
 
 def _draws_at_ends(
-    counts: LabelCounts, ratio: ClassMetric, outcomes: Floats, values: Floats
+    counts: LabelCounts, ratio: ClassMetric, outcomes: Floats, values: Floats, pooled: bool = False
 ) -> Floats:
     """Compute the draws behind values of 0 and 1, where the linear variance is 0.
 
     One more example moves such a value by its slope ``h`` over the denominator: at 1, only an
     error can, and at 0, only a hit. With ``e`` such examples, the distance from the end is
     ``h e / denominator``, a proportion of ``denominator / h`` draws. Without examples it is 0.
+    In pooled counts, an error can be a miss of one class and a false alarm of another.
     """
     _, below = ratio.parts(outcomes)
     of_numerator, of_denominator = ratio.slopes(outcomes)
-    at_one = (of_denominator - of_numerator).max(axis=0)
+    by_error = of_denominator - of_numerator
+    at_one = by_error.max(axis=0)
+    if pooled:
+        at_one = np.maximum(at_one, by_error[1] + by_error[2])
     heaviest = np.where(values > 0.0, at_one, of_numerator.max(axis=0))
     draws = np.divide(below, heaviest, out=np.zeros(len(below)), where=below > 0)
     return np.asarray(np.minimum(draws, counts.n))

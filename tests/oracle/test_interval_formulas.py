@@ -138,7 +138,8 @@ def test_width_of_top_k_accuracy_is_that_of_the_credits() -> None:
         ([[10, 0], [0, 5]], "f_score", {}, 10),
         ([[10, 0], [0, 5]], "f_score", {"beta": 2.0}, 5 * 5 / 4),
         ([[7, 3], [5, 0]], "f_score", {}, 8 / 2),
-        ([[10, 0], [0, 5]], "jaccard", {"average": "micro"}, 15),
+        ([[10, 0], [0, 5]], "jaccard", {"average": "micro"}, 15 / 2),  # accuracy / (2 - accuracy)
+        ([[10, 0], [0, 5]], "f_score", {"average": "micro"}, 15),
     ],
 )
 def test_interval_at_an_end_is_wilsons_of_the_limit(
@@ -156,6 +157,24 @@ def test_a_small_class_keeps_the_interval_of_a_mean_wide() -> None:
     recall_of_two = result.confidence("recall", average=None)[0][1]
     low, _ = result.confidence("balanced_accuracy")
     assert low < result.balanced_accuracy - (1 - recall_of_two) / 2 * 0.99
+
+
+@each(
+    ("matrix", "name", "average"),
+    [
+        ([[28, 1, 0], [0, 20, 1], [0, 0, 0]], "recall", "macro"),
+        ([[28, 1, 0], [0, 20, 0], [9, 0, 0]], "precision", "macro"),
+        ([[28, 1, 0], [0, 20, 0], [9, 0, 0]], "precision", "weighted"),
+    ],
+)
+def test_interval_of_a_mean_holds_it_for_every_value_of_a_class_without_one(
+    matrix: list[list[int]], name: str, average: str
+) -> None:
+    result = of_matrix(np.array(matrix))
+    for convention in (0.0, 1.0):
+        low, high = result.confidence(name, average=average, zero_division=convention)
+        for other in (0.0, 1.0):
+            assert low < result.value(name, average=average, zero_division=other) < high
 
 
 @each("name", ["cohen_kappa", "matthews_corrcoef", "cohen_kappa_linear"])
