@@ -36,6 +36,10 @@ class UsageError(StreamevalError):
     """The command line contradicts itself, or asks for something that does not exist."""
 
 
+class MissingColumnError(UsageError):
+    """The first rows lack a column that an option names."""
+
+
 _EXIT_CODES: dict[type[StreamevalError], int] = {
     UsageError: USAGE,
     InvalidInputError: USAGE,

@@ -19,7 +19,7 @@ from streameval.cli.eval_checks import (
     total_size,
     with_labels,
 )
-from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows, split
+from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows
 from streameval.cli.options import Options
 from streameval.cli.outcome import Findings, documented, evidence_of
 from streameval.cli.tasks import named_by_task
@@ -76,10 +76,9 @@ def _evaluated(task: str, run: EvalRun) -> CommandOutput:
     if task == "preferences" and run.options.models is None:
         run = run.with_models()
     options = run.options
-    rows, blocks, plan = run.planned(task)
+    rows, blocks, plan, counting = run.planned(task)
     repeats, blocks = dependence(options, rows, blocks)
     check_metrics(of_rows(plan.make(), plan).compute(), task, options)
-    counting = split(plan, options, rows)
     with suppress(UnknownMetricError):  # a metric of a class that no row has yet
         evidence_of(of_rows(counting.make(), counting), options.reporting)
     with Spool() as spool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.combinations import COMPARE_RUNS
-from streameval.cli.errors import UsageError
+from streameval.cli.errors import MissingColumnError, UsageError
 from streameval.cli.options import (
     OPTIONS_OF_TASKS,
     TOGETHER,
@@ -37,9 +37,11 @@ from streameval.io.streams import STANDARD_INPUT, is_read_once, name_of, reading
 from streameval.results.names import owners_of
 from streameval.results.result import Result
 from streameval.runs.files import files_of
-from streameval.runs.sources import BlockSource, RawRow, RowFiles, look_ahead
+from streameval.runs.sources import BlockSource, RawRow, RowFiles, kept_rows, look_ahead
 
 if TYPE_CHECKING:
+    from streameval.inputs.paths import Fields
+    from streameval.io.blocks import Block
     from streameval.io.row_filters import Condition
 
 
@@ -67,6 +69,23 @@ def advice_on_files(options: Options, source: BlockSource) -> Iterator[None]:
         if not advice:
             raise
         raise BadDataError(f"{error.told(option_words)}{advice}") from None
+
+
+@contextmanager
+def naming_file(
+    options: Options, rows: Sequence[Fields], blocks: Iterator[Block]
+) -> Iterator[None]:
+    """Name the file whose first rows lack a column, where there are several files."""
+    try:
+        yield
+    except MissingColumnError as error:
+        if len(options.files) == 1:
+            raise
+        where = options.row_filter
+        if where is not None and not where.keeps(rows[0]):
+            where = None  # the first rows of all
+        source = next(one.source for one in blocks if any(True for _ in kept_rows(one, where)))
+        raise UsageError(f"{source}: {error}") from None
 
 
 def listed_files(given: Sequence[str]) -> tuple[str, ...]:
@@ -271,7 +290,7 @@ def with_advice_to_join(error: UsageError, options: Options, row: RawRow) -> Usa
     has_truth = all(name in row and name not in rows[0] for name in truth)
     labels, others = map(shlex.quote, options.files if has_truth else reversed(options.files))
     command = f"streameval eval {others} --labels {labels} --key {shlex.quote(ids[0])}"
-    return UsageError(f"{error} If {labels} holds the labels, `{command}` joins them.")
+    return type(error)(f"{error} If {labels} holds the labels, `{command}` joins them.")
 
 
 def _can_read(read: Callable[[str], Iterable[Any]], file: str) -> bool:

@@ -17,7 +17,7 @@ from streameval.cli.eval_checks import (
     named_twice,
     source_of,
 )
-from streameval.cli.eval_run import CountedFiles, EvalRun, gathered_if_scattered, split
+from streameval.cli.eval_run import CountedFiles, EvalRun, gathered_if_scattered
 from streameval.cli.gates import judge
 from streameval.cli.options import Options, Reporting
 from streameval.cli.outcome import Document
@@ -197,8 +197,8 @@ def _system(options: Options, team: Team) -> tuple[Any, Slices | None, list[Note
 
 
 def _counted(run: EvalRun) -> CountedFiles:
-    rows, blocks, plan = run.planned("ranking")
-    return run.finished(*run.counted(plan, split(plan, run.options, rows), blocks))
+    _, blocks, plan, counting = run.planned("ranking")
+    return run.finished(*run.counted(plan, counting, blocks))
 
 
 def _short(files: Sequence[str]) -> list[str]:

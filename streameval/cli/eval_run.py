@@ -17,6 +17,7 @@ from streameval.cli.eval_checks import (
     copies,
     filters,
     named_twice,
+    naming_file,
     no_rows,
     refuse_run,
     sentinels,
@@ -90,8 +91,8 @@ class EvalRun:
     team: Team
     write: Callable[[str], object] = str
 
-    def planned(self, task: str) -> tuple[Sequence[RawRow], Iterator[Block], Plan]:
-        """Return the first rows, all blocks, and the plan to count them."""
+    def planned(self, task: str) -> tuple[Sequence[RawRow], Iterator[Block], Plan, Plan]:
+        """Return the first rows, all blocks, and the plans to count them: whole, and split."""
         options, source = self.options, self.source
         rows, blocks = look_ahead(
             source.blocks(), options.max_bad, advice=PARTIAL, where=options.row_filter
@@ -99,11 +100,12 @@ class EvalRun:
         if not rows:
             raise no_rows(options, source.left())
         keys = [] if options.key is None else [options.key]
-        check_columns([*keys, *(condition.column for condition in options.where)], rows)
-        plan = _planned(task, options, rows)
-        notes = (*plan.notes, *sentinels(options, rows))
-        plan = attrs.evolve(plan, notes=notes, words=option_words, advice=PARTIAL)
-        return rows, blocks, plan
+        with naming_file(options, rows, blocks):
+            check_columns([*keys, *(condition.column for condition in options.where)], rows)
+            plan = _planned(task, options, rows)
+            notes = (*plan.notes, *sentinels(options, rows))
+            plan = attrs.evolve(plan, notes=notes, words=option_words, advice=PARTIAL)
+            return rows, blocks, plan, _split(plan, options, rows)
 
     def counted(self, plan: Plan, counting: Plan, blocks: Iterator[Block]) -> tuple[RunTotal, Plan]:
         """Count all rows; if the states of all values are too large, those of the most frequent.
@@ -205,7 +207,7 @@ def _planned(task: str, options: Options, rows: Sequence[RawRow]) -> Plan:
         raise with_advice_to_join(error, options, rows[0]) from None
 
 
-def split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
+def _split(plan: Plan, options: Options, rows: Sequence[RawRow]) -> Plan:
     """Plan to count each pane of time, or each value of a column, separately."""
     if options.time is not None:
         from streameval.cli.tasks.splits import windowed  # noqa: PLC0415 (of --time)

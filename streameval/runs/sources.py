@@ -187,10 +187,7 @@ def look_ahead(
     others: list[Fields] = []
     for block in blocks:
         seen.append(block)
-        read = map(Fields, block.rows(names))
-        rows: list[Fields] = list(
-            islice(read if where is None else filter(where.keeps, read), _FIRST_ROWS)
-        )
+        rows = list(islice(kept_rows(block, where, names), _FIRST_ROWS))
         if rows:
             return rows, chain(seen, blocks)
         others = others or list(map(Fields, islice(block.rows(names), _FIRST_ROWS)))
@@ -204,6 +201,14 @@ def look_ahead(
         bad.check(bad.n)
         bad.refuse_all()
     return others, chain(seen, blocks)
+
+
+def kept_rows(
+    block: Block, where: RowFilter | None, names: Iterable[str] | None = None
+) -> Iterator[Fields]:
+    """Yield the readable rows of a block that a filter keeps."""
+    read = map(Fields, block.rows(names))
+    return read if where is None else filter(where.keeps, read)
 
 
 def named_in(rows: Sequence[Fields], columns: Iterable[str]) -> list[str]:

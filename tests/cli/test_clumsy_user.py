@@ -509,3 +509,15 @@ def test_eval_refuses_one_column_for_truth_and_prediction(call, write):
     name = write("a.csv", [{"y": 1, "s": 0}])
     said = call("eval", name, "--y-true", "y", "--y-pred", "y").err
     assert said == "streameval: error: `y` cannot be both the truth and the prediction.\n"
+
+
+@each("options", [["--y-true", "no"], ["--by", "no"], ["--where", "no=1"], ["--cluster", "no"]])
+def test_the_file_that_lacks_a_column_is_named_among_several(options, folder, call):
+    (folder / "log").mkdir(exist_ok=True)
+    for name, text in {"a": "y_true,y_pred\n", "b": LABELS, "c": LABELS}.items():
+        (folder / "log" / f"{name}.csv").write_text(text)
+    message = "no column 'no' in the first rows: choose from y_true, y_pred."
+    for where in ([], ["--where", "y_true=0"], ["--where", "y_true=7"]):
+        said = call("eval", "log", *where, *options).err
+        assert said == f"streameval: error: log/b.csv: {message}\n"
+    assert call("eval", "log/b.csv", *options).err == f"streameval: error: {message}\n"

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 
-from streameval.cli.errors import UsageError
+from streameval.cli.errors import MissingColumnError, UsageError
 from streameval.cli.options import Options, option_text
 from streameval.configs.names import nearest
 from streameval.inputs.paths import Fields
@@ -356,14 +356,14 @@ def _refuse_lists_within(name: str, value: Any) -> None:
 
 
 def check_columns(names: Iterable[str], rows: Sequence[RawRow]) -> None:
-    """Raise UsageError for a column that none of the first rows has."""
+    """Raise MissingColumnError for a column that none of the first rows has."""
     needed = [*dict.fromkeys(names)]
     absent = [name for name in needed if not has_column(name, rows)]
     if not absent:
         return
     known = nearest(absent[0], chain.from_iterable(rows))
     hint = next(filter(None, (find(absent, needed, rows) for find in _HINTS)), "")
-    raise UsageError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
+    raise MissingColumnError(f"no column {absent[0]!r} in the first rows: {known}{hint}")
 
 
 def _of_shape(absent: Sequence[str], _: Sequence[str], rows: Sequence[RawRow]) -> str:
