@@ -94,6 +94,8 @@ class CsvLayout:
         What cells mean.
     found : str
         What the first rows have shown of the dialect, for people; empty if nothing.
+    header_line : int
+        The line of the file that ends the header; 0 if the file has none.
     """
 
     header: tuple[str, ...]
@@ -101,6 +103,7 @@ class CsvLayout:
     top: str = "header"
     notation: Notation = _USUAL
     found: str = ""
+    header_line: int = 0
 
     @staticmethod
     def ends() -> RowEnds:
@@ -166,7 +169,7 @@ class CsvLayout:
         shown = " and ".join(found)
         if is_free:
             rest = _without_lines(piece, first.rows[0][1])
-            return cls(names, delimiter, "header", notation, shown), rest
+            return cls(names, delimiter, "header", notation, shown, rest.first_line - 1), rest
         numbers = tuple(str(number) for number in range(1, len(names) + 1))
         row = "header" if dialect.header else "first row"
         return cls(dialect.header or numbers, delimiter, row, notation, shown), piece
@@ -309,16 +312,15 @@ class CsvBlock(Piece):
             return None
         if width == 1:
             advice = f" (`tail -n +{line}` leaves out what is above a header)"
-        elif len(row) == width + 1 and line == self.first_line <= _LOOKED_AT:
+        elif len(row) == width + 1 and line == layout.header_line + 1:
             mark = layout.delimiter.replace("\t", "\\t")
             is_sure = mark != "," or sum(map(str.isdigit, row)) < 2
             doubt = "" if is_sure else ", if no number has a decimal comma"
             if not row[-1]:
                 advice = f" (`sed 's/{mark}\\r*$//'` leaves out what is last in each row)"
-            elif line > 1:  # below a header
-                advice = (
-                    f" (`sed '{line - 1}s/^/row{mark}/'` names a column before the others{doubt})"
-                )
+            elif at := layout.header_line:
+                named = f"`sed '{at}s/^/row{mark}/'` names a column before the others"
+                advice = f" ({named}{doubt})"
         elif len(row) == 1 and line == self.first_line + n_newlines(self.data.rstrip()):
             advice = " (--max-bad 1 leaves out one such row)"
         cells = "1 cell" if width == 1 else f"{width} cells"

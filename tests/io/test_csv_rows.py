@@ -287,6 +287,16 @@ def test_block_names_the_command_that_names_a_column_before_the_others(text, adv
     assert advice in block.parse([WORD]).faults[0][1]
 
 
+@each(
+    ("text", "dialect"),
+    [("t,s\n1,0\n2,1,5", Dialect()), ("sep=,\n1,0,5\n", Dialect(header=("t", "s")))],
+)
+def test_block_names_no_column_where_the_row_above_is_no_header(text, dialect):
+    *_, block = blocks(text, dialect)
+    ((_, fault),) = block.parse([WORD]).faults
+    assert fault == "the header has 2 cells, and this row has 3"
+
+
 def test_a_tab_is_beside_decimal_commas():
     stream = ByteStream(io.BytesIO(b"t\ts\n1\t0,5\n"), "log")
     (block,) = text_blocks(stream, CsvLayout, Dialect(), "\t")
