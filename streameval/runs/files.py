@@ -9,12 +9,12 @@ from fnmatch import fnmatchcase
 from glob import glob, has_magic
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import attrs
 
-from streameval.errors import BadDataError, refused
+from streameval.errors import BadDataError
 from streameval.io.formats import format_of
 from streameval.io.streams import Stored, reading, store_of
 
@@ -79,16 +79,18 @@ def _below(folder: str) -> list[str] | None:
     """List the files below a folder, relative to it; None if it is not a folder."""
     if not os.path.isdir(folder):
         return None
-    files = []
-    for home, folders, names in os.walk(folder, onerror=_refuse):
-        folders[:] = [name for name in folders if not _is_hidden(name)]
-        files += [file for name in names if (file := Path(home, name)).is_file()]
-    return [file.relative_to(folder).as_posix() for file in files]
+    return [Path(file).relative_to(folder).as_posix() for file in _files_in(folder)]
 
 
-def _refuse(error: OSError) -> NoReturn:
-    """Refuse a folder that cannot be listed, whose rows would be missing silently."""
-    raise refused(str(error.filename), error)
+def _files_in(folder: str) -> Iterator[str]:
+    """Yield the files below; a folder is refused whose rows would be missing silently."""
+    with reading(folder):
+        entries = [one for one in os.scandir(folder) if not _is_hidden(one.name)]
+        files = [one.path for one in entries if one.is_file()]
+        folders = [one.path for one in entries if one.is_dir(follow_symlinks=False)]
+    yield from files
+    for one in folders:
+        yield from _files_in(one)
 
 
 def _stored(address: str, store: Any, path: str) -> list[tuple[str, str | None]]:
