@@ -630,7 +630,9 @@ class StateOptions:
         _FROM_EVAL, names=("states",), nargs="+", commands="merge show plot report"
     )
     state: Annotated[str, "STATE"] = _state_of(_FROM_EVAL, names=("state",), commands="explain")
-    before: Annotated[str, "A"] = _state_of("the state before", names=("before",), commands="diff")
+    before: Annotated[str, "A"] = _state_of(
+        "the state before, or a folder of slices", names=("before",), commands="diff"
+    )
     after: Annotated[tuple[str, ...], "B"] = _state_of(
         "the states after, each compared with A", names=("after",), nargs="+", commands="diff"
     )

@@ -120,6 +120,11 @@ class Document:
     notes: Sequence[Note]
     text: Callable[[], str] | None = None
 
+    def below(self, name: str) -> Document:
+        """Name in each note what it is about."""
+        notes = [attrs.evolve(note, text=f"{name}: {note.text}") for note in self.notes]
+        return attrs.evolve(self, notes=notes)
+
     def written(self, reporting: Reporting) -> CommandOutput:
         """Write it in the requested format."""
         if reporting.json:
@@ -132,6 +137,15 @@ class Document:
         has_passed = _NOT_PASSED.isdisjoint(note.category for note in self.notes)
         code = OK if has_passed else GATE_FAILED
         return CommandOutput(text, tuple(self.notes), code, is_data=is_data)
+
+
+def joined(documents: Sequence[Document]) -> Document:
+    """Put documents below each other; a note that several have is told once."""
+    return Document(
+        sheet=lambda: [part for one in documents for part in one.sheet()],
+        entries=lambda: [entry for one in documents for entry in one.entries()],
+        notes=tuple(dict.fromkeys(note for one in documents for note in one.notes)),
+    )
 
 
 _NOT_PASSED = frozenset({"failed", "undecided"})

@@ -424,13 +424,11 @@ def test_diff_refuses_states_with_no_metric_in_common(call, save):
     ("name", "message"),
     [
         ("absent.state", "absent.state: no such file or directory."),
-        ("folder", "folder: is a directory."),
         ("text.state", "text.state: "),
         ("cut.state", "cut.state: "),
     ],
 )
 def test_diff_names_a_state_that_cannot_be_read(name, message, call, pair, folder):
-    (folder / "folder").mkdir()
     (folder / "text.state").write_text("no state")
     (folder / "cut.state").write_bytes((folder / "a.state").read_bytes()[:-1])
     for arguments in ([name, "b.state"], ["a.state", name]):

@@ -65,6 +65,30 @@ def test_folders_merge_slice_by_slice(folders, call):
     assert found == whole
 
 
+def test_folders_are_compared_slice_by_slice(folders, call):
+    done = call("diff", "monday", "tuesday", "--fail-on", "accuracy drops 0", "--level", "0")
+    names = ["all", "country=DE", "country=FR"]
+    assert [line for line in done.out.splitlines() if line.startswith("A: ")] == [
+        f"A: monday/{name}.state, n = {n}" for name, n in zip(names, (3, 2, 1), strict=True)
+    ]
+    verdicts = [line for line in done.err.splitlines() if "must not drop: " in line]
+    assert [line.split(": ")[1:3] for line in verdicts] == [
+        ["passed", f"tuesday/{name}.state"] for name in names
+    ]
+    pairs = [(f"monday/{name}.state", f"tuesday/{name}.state") for name in names]
+    alone = [call("diff", *pair, "--json").out for pair in pairs]
+    assert call("diff", "monday", "tuesday", "--json").out == "".join(alone)
+    assert call("diff", "monday", "monday").code == 0
+
+
+def test_slices_of_a_folder_share_a_figure(folders, call):
+    Path("scores.csv").write_text("country,y_true,y_score\nDE,1,0.5\nDE,0,0.5\nFR,1,1\nFR,0,0\n")
+    call("eval", "scores.csv", "--task", "binary", "--by", "country", "-o", "scores")
+    done = call("plot", "scores", "-o", "pr.svg")
+    listed = ", ".join(f"scores/{name}.state" for name in ("all", "country=DE", "country=FR"))
+    assert (done.code, done.out) == (0, f"pr of {listed} drawn in pr.svg\n")
+
+
 def test_folder_in_a_folder_is_no_slice(folders, call):
     Path("tuesday", "old.state").mkdir()
     assert call("merge", "monday", "tuesday", "-o", "both").code == 0
@@ -106,6 +130,8 @@ def test_states_left_from_before_are_told(folders, call):
             2,
             "states and folders of slices cannot be ",
         ),
+        (("diff", "monday", "a.state"), 2, "states and folders of slices cannot be compared"),
+        (("diff", "monday", "sunday"), 3, "sunday: has no country=FR.state, whose rows may be "),
         (
             ("merge", "monday", "tuesday", "-o", "monday.csv"),
             3,

@@ -161,7 +161,7 @@ def states_of(paths: Iterable[str]) -> list[str]:
 
 
 def slices_by_name(folders: Sequence[str]) -> dict[str, list[str]]:
-    """List the states of several folders of slices by name: those of one name can merge.
+    """List the states of several folders of slices by name, one of each folder.
 
     Raises
     ------
@@ -177,7 +177,7 @@ def slices_by_name(folders: Sequence[str]) -> dict[str, list[str]]:
                     f"{folder}: has no {name}.state, whose rows may be among others there; --by "
                     "COLUMN=A,B names the values that each run saves."
                 )
-    return {name: [files[name] for files in held.values()] for name in names}
+    return {name: [held[folder][name] for folder in folders] for name in names}
 
 
 def _slices_in(folder: str) -> list[str]:

@@ -15,8 +15,8 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.gates import Worsening, decide
 from streameval.cli.options import Reporting
-from streameval.cli.outcome import Document
-from streameval.cli.states import checked, load_state, panes_of
+from streameval.cli.outcome import Document, joined
+from streameval.cli.states import checked, is_folder, load_state, panes_of, slices_by_name
 from streameval.cli.states.explain import every_option, shortened
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import CommandOutput, Note
@@ -109,12 +109,14 @@ def diff(
     window: str | int | None = None,
     ends: Sequence[str] = (),
 ) -> CommandOutput:
-    """Compare a state with one or several others, metric by metric.
+    """Compare a state with one or several others, metric by metric; folders slice by slice.
 
     Raises
     ------
     UsageError
-        If there are more states than letters.
+        If there are more states than letters, or states and folders are mixed.
+    BadDataError
+        If a folder lacks a slice that another has.
     UnknownMetricError
         If one of them has no such metric.
     IncompatibleStateError
@@ -122,8 +124,27 @@ def diff(
     """
     if len(after) >= _MAX_SIDES:
         raise UsageError(f"diff compares at most {_MAX_SIDES} states, got {len(after) + 1}.")
+    paths = [before, *after]
+    if not any(map(is_folder, paths)):
+        return _compared(chosen_windows(paths, window, ends), reporting, window).written(reporting)
+    if not all(map(is_folder, paths)):
+        raise UsageError("states and folders of slices cannot be compared with each other.")
+    documents = [
+        _compared(chosen_windows(states, window, ends), reporting, window, is_slice=True)
+        for states in slices_by_name(paths).values()
+    ]
+    return joined(documents).written(reporting)
+
+
+def _compared(
+    named: Sequence[tuple[str, Any]],
+    reporting: Reporting,
+    window: str | int | None,
+    *,
+    is_slice: bool = False,
+) -> Document:
+    """Compare the first state with the others."""
     metrics, conditions, level = reporting.metrics, reporting.conditions, reporting.level
-    named = chosen_windows([before, *after], window, ends)
     sides = [_Side.of(name, held, level, some=bool(metrics)) for name, held in named]
     a, *others = sides
     for b in others:
@@ -144,9 +165,9 @@ def diff(
         for metric in chosen
     }
     verdicts = [
-        verdict
+        attrs.evolve(note, text=f"{b.path}: {note.text}") if is_slice or others[1:] else note
         for b in others
-        for verdict in _verdicts(a, b, pairs[b.path], conditions, level, after)
+        for note in _verdicts(a, b, pairs[b.path], conditions, level)
     ]
     notes = {
         b.path: [*_about(a, b, all_metrics=not metrics), *_about_rows(a, b, pairs[b.path])]
@@ -162,22 +183,15 @@ def diff(
             for index, b in enumerate(others)
         ],
         notes=(*said, *verdicts),
-    ).written(reporting)
+    )
 
 
 def _verdicts(
-    a: _Side,
-    b: _Side,
-    pair: SamplePair,
-    conditions: Iterable[Worsening],
-    level: float,
-    after: Sequence[str],
+    a: _Side, b: _Side, pair: SamplePair, conditions: Iterable[Worsening], level: float
 ) -> Iterator[Note]:
-    """Decide the conditions; with several states, each verdict names its state."""
-    of = f"{b.path}: " if len(after) > 1 else ""
+    """Decide the conditions."""
     for condition in conditions:
-        note = decide(condition, _change(condition.metric, a, b, pair, level), level)
-        yield attrs.evolve(note, text=f"{of}{note.text}")
+        yield decide(condition, _change(condition.metric, a, b, pair, level), level)
 
 
 def _about(a: _Side, b: _Side, *, all_metrics: bool) -> Iterator[Note]:

@@ -16,7 +16,14 @@ from streameval.accumulators.persistence import replace_file
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Reporting
-from streameval.cli.states import check_file_output, computed, load_state, panes_of, saving
+from streameval.cli.states import (
+    check_file_output,
+    computed,
+    load_state,
+    panes_of,
+    saving,
+    states_of,
+)
 from streameval.cli.states.show import titles
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.configs.collection import Member
@@ -60,6 +67,7 @@ def plot(
     if len(reporting.metrics) > 1:
         raise UsageError(f"--metrics takes one metric here, got {len(reporting.metrics)}.")
     metric = next(iter(reporting.metrics), None)
+    states = states_of(states)
     check_file_output(output, states)
     held = load_state(states[0])
     if metric is not None or window is not None:

@@ -13,7 +13,7 @@ from streameval.accumulators.parts import Parts
 from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.options import Reporting, refuse
-from streameval.cli.outcome import Document, Findings, documented, evidence_of
+from streameval.cli.outcome import Findings, documented, evidence_of, joined
 from streameval.cli.slices import OF_ORDER
 from streameval.cli.states import (
     check_different_files,
@@ -42,21 +42,10 @@ def show(states: Sequence[str], reporting: Reporting) -> CommandOutput:
     documents = {path: documented(one, reporting) for path, one in found.items()}
     if len(found) == 1:
         return documents.popitem()[1].written(reporting)
-
-    def sheet() -> Sheet:
-        every = [part for one in documents.values() for part in one.sheet()]
-        is_table = len({type(one.result) for one in found.values()}) == 1
-        return _lines(found, reporting) if is_table else every
-
-    return Document(
-        sheet=sheet,
-        entries=lambda: [entry for one in documents.values() for entry in one.entries()],
-        notes=[
-            attrs.evolve(note, text=f"{path}: {note.text}")
-            for path, one in documents.items()
-            for note in one.notes
-        ],
-    ).written(reporting)
+    every = joined([one.below(path) for path, one in documents.items()])
+    if len({type(one.result) for one in found.values()}) == 1:
+        every = attrs.evolve(every, sheet=lambda: _lines(found, reporting))
+    return every.written(reporting)
 
 
 def _lines(found: dict[str, Findings], reporting: Reporting) -> Sheet:
