@@ -86,7 +86,8 @@ def read_rows(
     if rows.document is not None:
         rows = _with_documents(rows, rows.document, config, goes_on=goes_on)
     if num_relevant is not None:
-        rows = attrs.evolve(rows, declared=_declared(num_relevant, rows, order, shape, config))
+        declared = _declared(num_relevant, rows, order, shape, config, query)
+        rows = attrs.evolve(rows, declared=declared)
     if config.unjudged == "drop" and rows.relevance.dtype.kind == "f":
         rows = rows.select(~np.isnan(rows.relevance))
     return rows
@@ -394,7 +395,12 @@ def _documents(value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _declared(
-    value: Any, rows: Documents, order: Ints | None, shape: tuple[int, ...], config: RankingConfig
+    value: Any,
+    rows: Documents,
+    order: Ints | None,
+    shape: tuple[int, ...],
+    config: RankingConfig,
+    query: Any,
 ) -> Ints:
     """Read the declared number of relevant documents of each query."""
     finite = [level for level in config.levels if level != JUDGED]
@@ -422,14 +428,30 @@ def _declared(
         _check_numbers(numbers)
         return numbers.copy() if order is None else numbers[order]
     if not isinstance(value, Mapping):
-        raise InvalidInputError(
-            f"must map the id of each query to a number here, got {type(value).__name__}",
-            argument="num_relevant",
-        )
+        value = _declared_by_id(value, as_ids(query, name="query"))
     ids = np.zeros(0, dtype=np.int64) if rows.ids is None else rows.ids
     numbers = as_labels(_looked_up(value, ids, "num_relevant"), name="num_relevant")
     _check_numbers(numbers)
     return numbers
+
+
+def _declared_by_id(value: Any, queries: Array) -> dict[Any, int]:
+    """Read a number for each row, the same in all rows of a query, and map each query to it."""
+    numbers = as_labels(value, name="num_relevant")
+    check_vector(numbers, rows=len(queries), name="num_relevant")
+    _check_numbers(numbers)
+    ids, codes = distinct(queries, name="query")
+    last = np.zeros(len(ids), dtype=np.int64)
+    last[codes] = numbers
+    differ = last[codes] != numbers
+    if differ.any():
+        first = int(differ.argmax())
+        raise InvalidInputError(
+            f"must be one number for a query, got {numbers[first]} and {last[codes[first]]} for "
+            f"{canonical_label(queries[first], name='query')!r}",
+            argument="num_relevant",
+        )
+    return dict(zip(ids.tolist(), last.tolist(), strict=True))
 
 
 def _check_numbers(numbers: Array) -> None:

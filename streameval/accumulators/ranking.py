@@ -234,8 +234,9 @@ class RankingAccumulator(
         retrieved : bool array of the same shape, optional
             False for a judged document that was not returned: it counts as known, has no rank,
             and its score does not matter.
-        num_relevant : array of shape (queries,), or mapping from query to number, optional
-            The number of relevant documents, instead of rows with ``retrieved=False``.
+        num_relevant : array of shape (queries,), (n,) for rows, or mapping from query, optional
+            The number of relevant documents, instead of rows with ``retrieved=False``; the same
+            in all rows of a query.
         doc : array of the same shape, optional
             Document ids, integers or strings: none may occur twice in a query.
             ``ties="docid_desc"`` needs them.

@@ -262,11 +262,24 @@ def test_number_of_relevant_documents_follows_the_order_of_the_queries() -> None
     assert dict(zip(columns["query"].tolist(), columns["r@1"], strict=True)) == {9: 0.25, 5: 1.0}
 
 
-@each("numbers", [{9: 4, 5: 1, 3: 0}, {9.0: 4.0, np.int8(5): True}])
+@each("numbers", [{9: 4, 5: 1, 3: 0}, {9.0: 4.0, np.int8(5): True}, [4, 1], np.array([4.0, 1.0])])
 def test_number_of_relevant_documents_of_rows_comes_by_id(numbers: Any) -> None:
     accumulator = ranking("r@1", per_query=True)
     accumulator.update([1, 1], [1, 1], query=[9, 5], num_relevant=numbers)
     assert accumulator.compute().per_query()["r@1"].tolist() == [1.0, 0.25]
+
+
+def test_number_of_relevant_documents_stands_in_every_row_of_a_query() -> None:
+    rows = pl.DataFrame(
+        {"query": [*"bab"], "relevance": [0, 1, 1], "score": [3, 2, 1], "num_relevant": [3, 2, 3]}
+    )
+    plain = rows.drop("num_relevant")
+    expected = ranking("map").update(plain, num_relevant={"a": 2, "b": 3})
+    assert ranking("map").update(rows) == expected
+    first, second = (ranking("map").update(part, partial=True) for part in (rows[:2], rows[2:]))
+    assert (first + second).close() == expected
+    with pytest.raises(se.InvalidInputError, match="one number for a query, got 4 and 3 for 'b'"):
+        ranking("map").update(plain, num_relevant=[4, 2, 3])
 
 
 def test_number_of_relevant_documents_is_enough_for_gains_of_one() -> None:

@@ -205,7 +205,7 @@ BATCHES = [
     update("declared-half", num_relevant=[0.5, 1]),
     update("declared-negative", num_relevant=[9, -1], query=[5, 3]),
     update("declared-huge", num_relevant=[9, 2**60]),
-    update("declared-array", rows=1, num_relevant=[1]),
+    update("declared-array", rows=1, num_relevant=[2, 1]),
     update("declared-absent", rows=1, num_relevant={8: 1}),
     update("declared-key", rows=1, num_relevant={None: 1}),
     update("declared-less", rows=1, num_relevant={7: 0}),

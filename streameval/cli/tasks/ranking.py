@@ -427,7 +427,7 @@ def _count_lists(
         rows, queries, query_of_row = _rows(batch)
         accumulator.update(
             {**rows, "query": queries[query_of_row]},
-            num_relevant=None if numbers is None else _by_query(queries, numbers),
+            num_relevant=None if numbers is None else numbers[query_of_row],
             query_weight=None if weights is None else weights[query_of_row],
             on_queries=on_queries,
         )
@@ -470,10 +470,7 @@ def _try_rows(accumulator: RankingAccumulator, batch: Mapping[str, Any]) -> str:
 
 def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> str:
     """Count rows of queries that may continue, and print nothing about them yet."""
-    arguments: dict[str, Any] = dict(batch)
-    if "num_relevant" in batch:
-        arguments["num_relevant"] = _by_query(batch["query"], batch["num_relevant"])
-    accumulator.update(arguments, partial=True)
+    accumulator.update(batch, partial=True)
     return ""
 
 
@@ -528,19 +525,6 @@ def _with_blanks(rows: Mapping[str, Array], number: int) -> dict[str, Array]:
         name: np.concatenate([column, np.full(number, blank[name], dtype=column.dtype)])
         for name, column in whole.items()
     }
-
-
-def _by_query(queries: Array, numbers: Array) -> dict[Any, int]:
-    """Map each query to its number."""
-    pairs = list(zip(queries.tolist(), numbers.tolist(), strict=True))
-    known = dict(pairs)
-    for query, number in pairs:
-        if known[query] != number:
-            raise InvalidInputError(
-                f"must be one number for a query, got {number} and {known[query]} for {query!r}",
-                argument="num_relevant",
-            )
-    return known
 
 
 def _in_order(columns: Mapping[str, Array], queries: Array) -> dict[str, Array]:
