@@ -19,7 +19,7 @@ from streameval.configs.measures.requested import QueryQuantile, measured
 from streameval.configs.measures.table import MEASURES
 from streameval.configs.options import finite_number
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.exact.array_types import Array, Mask
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
@@ -37,7 +37,7 @@ from streameval.metrics.intervals import (
 from streameval.metrics.quantiles import quantile, quantile_ends
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.ranking_table import WHY_NONE, check_queries, draws_of, has_cutoffs
-from streameval.metrics.table import Metric, Reading, Table
+from streameval.metrics.table import Metric, Reading, Table, not_measured
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.text import chance_title, plural
@@ -625,6 +625,13 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
         relative = next((one for one in self if measure(measured(one)).family == name), None)
         hint = "" if relative is None else f": read [{relative!r}]"
         return f"{name!r} is not among the measures {', '.join(self)}{hint}"
+
+    def _unknown(self, name: str) -> UnknownMetricError:
+        """Say how a measure that was not counted is asked for."""
+        if not self._meant(name):
+            with suppress(InvalidInputError):  # no measure
+                return UnknownMetricError(*not_measured(measure(name).name))
+        return super()._unknown(name)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in MEASURES or hasattr(self, name)]

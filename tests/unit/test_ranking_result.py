@@ -13,6 +13,7 @@ from offenders import each
 from scipy import stats
 
 import streameval as se
+from streameval.errors import UnknownMetricError
 
 NAN = float("nan")
 
@@ -313,6 +314,20 @@ def test_measure_that_is_not_there_is_no_key(name: Any) -> None:
     assert result.get(name) is None
     with pytest.raises(KeyError, match="is not among the measures map, mrr, ndcg@2"):
         _ = result[name]
+
+
+@each(
+    ("name", "says"),
+    [
+        ("p@5", r"^'p@5' is not among the measures: count with measures=\['p@5'\]"),
+        ("hit_rate@3", r"^'hit@3' is not among the measures: count with measures=\['hit@3'\]"),
+        ("mpa", "^no metric 'mpa': did you mean 'map'"),
+        ("ndcg", "^no metric 'ndcg': did you mean 'ndcg@2'"),
+    ],
+)
+def test_read_says_how_a_measure_that_was_not_counted_is_asked_for(name: str, says: str) -> None:
+    with pytest.raises(UnknownMetricError, match=says):
+        counted(["map", "ndcg@2"]).compute().read(name)
 
 
 def test_result_is_a_mapping_in_the_order_of_the_measures() -> None:
