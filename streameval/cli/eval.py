@@ -23,7 +23,7 @@ from streameval.cli.eval_run import EvalRun, gathered_if_scattered, of_rows
 from streameval.cli.options import Options
 from streameval.cli.outcome import Findings, documented, evidence_of
 from streameval.cli.tasks import named_by_task
-from streameval.cli.tasks.clusters import dependence
+from streameval.cli.tasks.clusters import dependence, shows_intervals
 from streameval.cli.tasks.fields import odd_findings
 from streameval.cli.terminal import CommandOutput, Note
 from streameval.errors import UnknownMetricError
@@ -87,14 +87,17 @@ def _evaluated(task: str, run: EvalRun) -> CommandOutput:
         run.team.end()  # their memory is free for the report
         held = run.finished(*counted)
         result, by_value, windows = _computed(held.total, held.slices, options)
-        about_rows = _why_no_intervals(result, options) or repeats
-        said = (*about_rows, *odd_findings(result, options))
+        said = odd_findings(result, options)
+        if why := _why_no_intervals(result, options):
+            said = [*why, *said]
+        elif shows_intervals(options, result):
+            said += repeats
         left = [Note("warning", text) for text in _save(held.total, held.slices, options.output)]
         found = Findings(
             result=result,
             heading=held.heading,
             origin=held.origin,
-            notes=(*held.notes, *(Note("note", text) for text in said), *left),
+            notes=(*held.notes, *left, *(Note("note", text) for text in said)),
             write=plan.text,
             slices=by_value,
             windows=windows,

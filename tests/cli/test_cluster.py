@@ -236,6 +236,10 @@ NOTED = {
     "slices of them": (("--by", "user_id=u1"), False),
     "slices of others": (("--by", "country"), True),
     "groups of them": (("--group", "user_id"), False),
+    "metrics with intervals": (("--metrics", "n,roc_auc"), True),
+    "metrics without": (("--metrics", "n,ece"), False),
+    "a gate with an interval": (("--metrics", "n", "--require", "roc_auc>0.1"), True),
+    "a gate without": (("--metrics", "n", "--require", "n>1"), False),
     "some rows": (("--where", "country=DE"), False),
     "losses without intervals": (("--task", "calibration", "--y-score", "y_score"), False),
     "losses with intervals": (

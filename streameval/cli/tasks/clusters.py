@@ -16,11 +16,13 @@ from streameval.cli.options import Options
 from streameval.cli.tasks.fields import check_columns, check_no_query_counts
 from streameval.io.blocks import Block
 from streameval.io.columns import Argument, Texts
+from streameval.results.collection import found
 from streameval.runs.counting import Plan
 from streameval.runs.sources import RawRow
 
 if TYPE_CHECKING:
     from streameval.accumulators.clustered import Clustered
+    from streameval.results.result import Result
 
 _MAX_LOOK = 2**12  # rows in which a repeated id is looked for, in milliseconds
 _IS_OWNER = re.compile(
@@ -85,6 +87,15 @@ def dependence(
         return (), blocks
     first = next(blocks)
     return _note_of_repeats(columns, first.rows(columns)), chain([first], blocks)
+
+
+def shows_intervals(options: Options, result: Result) -> bool:
+    """Whether a metric that is shown, or that a gate bounds, has an interval for rows."""
+    reporting = options.reporting
+    named = (*reporting.metrics, *(gate.metric for gate in reporting.gates))
+    asked = (found(result, metric) for metric in named)
+    sampled = (one is not None and one.row.sampling is not None for one in asked)
+    return not reporting.metrics or any(sampled)
 
 
 def dependence_of(options: Options, rows: Sequence[RawRow]) -> tuple[str, ...]:
