@@ -117,7 +117,7 @@ def test_weights_that_are_wrong_are_refused_as_without_zeros(weights: Any) -> No
 
 def test_rows_of_several_lengths_are_refused_beside_weights_of_entries() -> None:
     acc = se.ConfusionAccumulator(2, multilabel=True)
-    with pytest.raises(se.InvalidInputError, match="`y_true` must be an array"):
+    with pytest.raises(se.InvalidInputError, match="`y_true` must have rows of one length"):
         acc.update([[1], [1, 0]], [[1, 0], [1, 0]], sample_weight=[[0, 0], [1, 1]])
 
 
