@@ -18,7 +18,7 @@ import attrs
 
 from streameval.configs.options import finite_number
 from streameval.errors import StreamevalError
-from streameval.monitoring.receivers import JsonEvent, Receiver, send
+from streameval.monitoring.receivers import JsonEvent, Receiver, Refused, send
 from streameval.monitoring.status import summed
 from streameval.render.text import plural
 
@@ -32,11 +32,12 @@ LOG = logging.getLogger("streameval.on-alert")
 
 
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 300.0
-"""Seconds until an event is tried again; each pause is twice the one before."""
+"""Seconds until a receiver that has refused is tried again; each is twice the one before."""
 
 
 _TO = "@"  # between the id of an event and its receiver
 _SHOWN = 3
+_DOWN = 2  # alerts that a receiver refuses, and is taken to refuse all
 
 
 class Delivery:
@@ -282,10 +283,11 @@ class Heartbeat:
         """Send one, and warn of the first of several refusals."""
         at = f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
         beat = {"id": f"heartbeat {at}", "rule": "heartbeat", "state": "alive", "at": at}
-        _, refusal = send(self._receiver, beat, _TIMEOUT)
-        if refusal is not None and not self._was_refused:
-            LOG.error("%s %s; heartbeats go on", self._receiver.name, refusal)
-        self._was_refused = refusal is not None
+        answer = send(self._receiver, beat, _TIMEOUT)
+        is_refused = isinstance(answer, Refused)
+        if is_refused and not self._was_refused:
+            LOG.error("%s %s; heartbeats go on", self._receiver.name, answer)
+        self._was_refused = is_refused
 
 
 @attrs.define
@@ -293,8 +295,7 @@ class _Held:
     """An event that has not been delivered."""
 
     event: JsonEvent
-    due: float
-    tries: int = 0
+    turn: int
 
     def alert(self, name: str) -> str:
         """Return the alert that it belongs to; one of none has its own name for it."""
@@ -305,10 +306,12 @@ class _Held:
 class Outbox:
     """Deliver events in a separate thread, one at a time, and retry each until it is accepted.
 
-    A slow receiver delays only events. A refused event is retried after 1 s, then 2 s, and so on up
-    to every 5 minutes, forever; events of other alerts can overtake it, later events of the same
-    alert cannot. Each event arrives at least once: after a crash, events without a recorded
-    delivery are sent again, with the same id.
+    A slow receiver delays only events. One that has refused events of two alerts is left alone for
+    1 s, then 2 s, and so on up to 5 minutes, or as long as it asks for, and tried with the event
+    whose turn it is; once it takes that one, all others follow, in order. If it refuses the events
+    of one alert alone, those of others overtake them, and later ones of that alert wait. After the
+    longest pause, another alert has its turn. Each event arrives at least once: after a crash,
+    events without a recorded delivery are sent again, with the same id.
 
     Parameters
     ----------
@@ -323,8 +326,11 @@ class Outbox:
         self._timeout = finite_number(timeout, name="timeout")
         self._held: dict[str, _Held] = {}
         self._lines: dict[str, deque[str]] = {}  # the names of the held events of each alert
-        self._heads: list[tuple[float, int, str]] = []  # a heap: the first of each, when it is due
-        self._numbers = itertools.count()
+        self._new: list[tuple[int, str]] = []  # a heap: the first of each by turn, if not tried
+        self._refused: list[tuple[int, str]] = []  # the same of those that were refused
+        self._turns = itertools.count()
+        self._pause = self._resumes = 0.0  # after a refusal
+        self._has_asked = self._is_failing = False  # for the pause; since the first refusal
         self._arrived: dict[str, _Held] = {}
         self._is_busy = self._is_closed = False
         self._changed = threading.Condition()
@@ -340,11 +346,11 @@ class Outbox:
         """Hold an event of the checkpoint, by its id there, unless it is known."""
         with self._changed:
             if name not in self._held and name not in self._arrived:
-                held = self._held[name] = _Held(event, time.monotonic())
+                held = self._held[name] = _Held(event, next(self._turns))
                 line = self._lines.setdefault(held.alert(name), deque())
                 line.append(name)
                 if line[0] == name:
-                    self._await(name, held)
+                    heapq.heappush(self._new, (held.turn, name))
 
     def deliver(self) -> list[str]:
         """Start deliveries without waiting, and return the ids of those that have arrived since."""
@@ -358,7 +364,7 @@ class Outbox:
     def flush(self, seconds: float) -> list[str]:
         """Wait until every event has been tried, and return the ids of those delivered since."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._is_busy and self._next()[0] is None, seconds)
+            self._changed.wait_for(lambda: not self._is_busy and not self._ready(), seconds)
             return self._collected()
 
     def close(self, seconds: float = 0.0) -> None:
@@ -373,67 +379,71 @@ class Outbox:
         arrived, self._arrived = self._arrived, {}
         return [*arrived]
 
-    def _await(self, name: str, held: _Held) -> None:
-        """Try the first event of an alert once it is due."""
-        heapq.heappush(self._heads, (held.due, next(self._numbers), name))
-
-    def _next(self) -> tuple[str | None, float | None]:
-        """Return the event that has been due for longest, or the seconds left until one is.
-
-        An event waits for earlier events of the same alert.
-        """
-        if not self._heads:
-            return None, None
-        due, _, name = self._heads[0]
-        left = due - time.monotonic()
-        return (None, left) if left > 0 else (name, 0.0)
+    def _ready(self) -> list[list[tuple[int, str]]]:
+        """Return the heaps whose first event may be tried now; all but the first of each wait."""
+        if time.monotonic() >= self._resumes:
+            heaps = [self._new, self._refused]
+        else:  # a single alert that is refused may be the only one
+            heaps = [self._new] if len(self._refused) < _DOWN and not self._has_asked else []
+        return [heap for heap in heaps if heap]
 
     def _work(self) -> None:
         while (name := self._due()) is not None:
-            held = self._held[name]
-            said, refusal = send(self.route.receiver, held.event, self._timeout)
-            self._note(name, held, refusal)
+            held, was_failing = self._held[name], self._is_failing
+            answer = send(self.route.receiver, held.event, self._timeout)
+            self._note(name, held, answer)
             with suppress(Exception):  # events go on, even if nothing is shown
-                self._tell(held, said, refusal)
+                self._tell(held, answer, was_failing=was_failing)
 
-    def _tell(self, held: _Held, said: str, refusal: str | None) -> None:
-        """Log what a receiver has said, and whether it took an event."""
-        receiver, number, tries = self.route.receiver.name, held.event["id"], held.tries
-        for line in said.splitlines():
+    def _tell(self, held: _Held, answer: str | Refused, *, was_failing: bool) -> None:
+        """Log what a receiver has said, and when it begins to refuse events and to take all."""
+        receiver, is_refused = self.route.receiver.name, isinstance(answer, Refused)
+        said = answer.output if isinstance(answer, Refused) else answer
+        for line in [] if is_refused and was_failing else said.splitlines():
             LOG.info("%s: %s", receiver, line)
-        if refusal is not None:
-            shown = receiver, refusal, number, plural(tries, "time")
-            LOG.error("%s %s; event %s has been tried %s, and is tried again", *shown)
-        elif tries:
-            LOG.info("%s: event %s has arrived", receiver, number)
+        if self._is_failing and not was_failing:
+            LOG.error(
+                "%s %s; event %s is tried again until it arrives",
+                receiver,
+                answer,
+                held.event["id"],
+            )
+        elif was_failing and not self._is_failing:
+            LOG.info("%s: takes events again", receiver)
 
     def _due(self) -> str | None:
         """Wait for an event that is due; None once the outbox is closed."""
         with self._changed:
             while not self._is_closed:
-                name, left = self._next()
-                if name is not None:
+                if ready := self._ready():
                     self._is_busy = True
-                    heapq.heappop(self._heads)
-                    return name
-                self._changed.wait(left)
+                    return heapq.heappop(min(ready))[1]
+                left = self._resumes - time.monotonic()
+                self._changed.wait(max(left, 0.0) if self._new or self._refused else None)
             return None
 
-    def _note(self, name: str, held: _Held, refusal: str | None) -> None:
+    def _note(self, name: str, held: _Held, answer: str | Refused) -> None:
         """Drop a delivered event, or postpone a refused one."""
         with self._changed:
             self._is_busy = False
-            if refusal is None:
+            if isinstance(answer, Refused):
+                self._has_asked = answer.after is not None
+                pause = 2 * self._pause if answer.after is None else answer.after
+                if self._pause >= LONGEST_PAUSE:
+                    held.turn = next(self._turns)
+                self._pause = min(max(pause, FIRST_PAUSE), LONGEST_PAUSE)
+                self._resumes = time.monotonic() + self._pause
+                heapq.heappush(self._refused, (held.turn, name))
+                self._is_failing = True
+                self.n_refused += 1
+            else:
+                self._pause = self._resumes = 0.0
+                self._is_failing = bool(self._refused)
                 self._arrived[name] = self._held.pop(name)
                 line = self._lines[held.alert(name)]
                 line.popleft()
                 if line:
-                    self._await(line[0], self._held[line[0]])
+                    heapq.heappush(self._new, (self._held[line[0]].turn, line[0]))
                 else:
                     del self._lines[held.alert(name)]
-            else:
-                pause = min(FIRST_PAUSE * 2.0 ** min(held.tries, 60), LONGEST_PAUSE)
-                held.due, held.tries = time.monotonic() + pause, held.tries + 1
-                self._await(name, held)
-                self.n_refused += 1
             self._changed.notify_all()

@@ -17,6 +17,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
+from datetime import UTC
+from email.message import Message
+from email.utils import parsedate_to_datetime
 from typing import Any, Protocol, Self
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
 
@@ -43,11 +46,14 @@ class Refused(Exception):  # noqa: N818 - it is the receiver's
     reason : str
     output : str
         The output of the receiver.
+    after : float, optional
+        The seconds that it asks to be left alone.
     """
 
-    def __init__(self, reason: str, output: str = "") -> None:
+    def __init__(self, reason: str, output: str = "", after: float | None = None) -> None:
         super().__init__(reason)
         self.output = output
+        self.after = after
 
 
 class Receiver(Protocol):
@@ -239,12 +245,13 @@ class Webhook:
         for _ in range(MAX_REDIRECTS + 1):
             parts = urlsplit(url)
             try:
-                status, location = _post(parts, body, str(event["id"]), deadline)
+                status, headers = _post(parts, body, str(event["id"]), deadline)
                 if 200 <= status < 300:
                     return ""
                 if status not in (307, 308):
-                    raise Refused(f"answered with the status {status}")
-                url = urljoin(url, location)
+                    after = _seconds(headers.get("Retry-After", ""))
+                    raise Refused(f"answered with the status {status}", after=after)
+                url = urljoin(url, headers.get("Location", ""))
                 is_same = _origin(urlsplit(url)) == _origin(parts)
             except (OSError, ValueError, http.client.HTTPException) as error:
                 if time.monotonic() >= deadline or isinstance(error, TimeoutError):
@@ -256,8 +263,19 @@ class Webhook:
         raise Refused(f"redirects more than {MAX_REDIRECTS} times")
 
 
-def _post(parts: SplitResult, body: bytes, number: str, deadline: float) -> tuple[int, str]:
-    """Post once, and return the status and the redirect."""
+def _seconds(retry_after: str) -> float | None:
+    """Read the time until a retry, which is a number of seconds or a date of HTTP."""
+    text = retry_after.strip()
+    if text.isascii() and text.isdecimal():
+        return float(text)
+    try:
+        return parsedate_to_datetime(text).replace(tzinfo=UTC).timestamp() - time.time()
+    except (ValueError, OverflowError):
+        return None
+
+
+def _post(parts: SplitResult, body: bytes, number: str, deadline: float) -> tuple[int, Message]:
+    """Post once, and return the status and the headers of the answer."""
     left = deadline - time.monotonic()
     if left <= 0:
         raise TimeoutError
@@ -281,7 +299,7 @@ def _post(parts: SplitResult, body: bytes, number: str, deadline: float) -> tupl
     try:
         connection.request("POST", target, body, headers)
         response = connection.getresponse()
-        return response.status, response.getheader("Location", "")
+        return response.status, response.headers
     finally:
         timer.cancel()
         connection.close()
@@ -300,14 +318,14 @@ def _encoded(body: Any) -> bytes:
     return json.dumps(body, allow_nan=False).encode("ascii") + b"\n"
 
 
-def send(receiver: Receiver, event: JsonEvent, timeout: float) -> tuple[str, str | None]:
-    """Deliver an event; return what the receiver said, and why it refused, if it did."""
+def send(receiver: Receiver, event: JsonEvent, timeout: float) -> str | Refused:
+    """Deliver an event; return what the receiver said, or why it refused."""
     try:
-        return receiver.send(event, timeout), None
+        return receiver.send(event, timeout)
     except Refused as error:
-        return error.output, str(error)
+        return error
     except Exception as error:
-        return "", f"raised {type(error).__name__}: {printable(str(error))}"
+        return Refused(f"raised {type(error).__name__}: {printable(str(error))}")
 
 
 def receiver_of(on_alert: Any) -> Receiver:
