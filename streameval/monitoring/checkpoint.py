@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+from weakref import WeakSet
 
 import attrs
 
@@ -206,7 +207,21 @@ def _locked(path: str, name: str) -> BinaryIO:
     except OSError:
         file.close()
         raise UnavailableError(f"{name}: another monitor holds this checkpoint.") from None
+    _HELD.add(file)
     return file
+
+
+_HELD = WeakSet[BinaryIO]()
+
+
+def _let_go() -> None:  # pragma: no cover (in a forked process)
+    """Close the locks in a forked process, which would hold them after its parent has ended."""
+    for file in _HELD:
+        file.close()
+
+
+if fcntl is not None:  # pragma: no branch (Windows)
+    os.register_at_fork(after_in_child=_let_go)
 
 
 def _identity(path: str) -> tuple[int, int] | None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import sqlite3
 import tracemalloc
 from contextlib import closing
@@ -164,6 +165,16 @@ def test_a_monitor_that_begins_is_noticed_by_a_reader_that_can_write_nothing(pat
         os.utime(path, (1, 1))
 
 
+def test_a_checkpoint_that_another_program_locks_is_not_read_as_an_idle_one(path, monkeypatch):
+    committed(path)
+    monkeypatch.setattr("streameval.monitoring.checkpoint._BUSY_SECONDS", 0.0)
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("PRAGMA locking_mode=EXCLUSIVE")
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(se.UnavailableError, match=r"ck\.db: database is locked\.$"):
+            read_checkpoint(path)
+
+
 def test_commits_beside_an_idle_checkpoint_are_not_left_out(path, no_files_beside, tmp_path):
     writer = Writer(tmp_path / "other.db")
     writer.commit(rows_of(1))
@@ -194,6 +205,27 @@ def test_reader_says_that_nothing_has_been_committed(path, read):
 def test_second_monitor_is_refused(writer, path):
     with pytest.raises(se.BadDataError, match=r"ck\.db: another monitor holds this checkpoint"):
         Checkpoint(path)
+
+
+def test_forked_process_does_not_hold_a_checkpoint(path):
+    held = Checkpoint(path)
+    ours, theirs = socket.socketpair()
+    child = os.fork()
+    if not child:  # it lives on when its parent has ended
+        ours.close()
+        theirs.send(b"x")
+        theirs.recv(1)
+        os._exit(0)
+    theirs.close()
+    ours.recv(1)
+    try:
+        with pytest.raises(se.BadDataError, match="another monitor holds this checkpoint"):
+            Checkpoint(path)
+        held.close()
+        Checkpoint(path).close()
+    finally:
+        ours.close()
+        os.waitpid(child, 0)
 
 
 def test_closed_checkpoint_can_be_held_again(path):
