@@ -125,7 +125,7 @@ def _why_no_intervals(result: Result, options: Options) -> tuple[str, ...]:
         return ()
     shown = options.reporting.chosen(result)
     readings = [read_or_nan(result, metric, level) for metric in shown]
-    why = next((one.why_none for one in readings if one.why_none), "")
+    why = next((one.why_none for one in readings if one.is_defined and one.why_none), "")
     if not why or any(one.sampling for one in readings):
         return ()
     return (f"no sampling intervals ({why}); --cluster COLUMN adds them.",)

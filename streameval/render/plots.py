@@ -258,10 +258,8 @@ def over_time(figure: figure.Figure, block: OverTime, level: float) -> None:
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
     draw(block, PlotRequest(above, level=level))
     edges = np.repeat(np.column_stack(block.lines[0].edges), 2)
-    bars = np.outer(
-        block.lines[0].coverages, [0, 1, 1, 0]
-    ).ravel()  # one shape: thousands take seconds to draw
-    below.fill_between(edges, bars, color=_BAR, linewidth=0)
+    bars = np.outer(block.lines[0].coverages, [0, 1, 1, 0])  # one shape: many take seconds to draw
+    below.fill_between(edges, bars.ravel(), color=_BAR, linewidth=0)
     below.set(ylim=(0, 1), ylabel="labelled")
 
 

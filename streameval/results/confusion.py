@@ -217,6 +217,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         """Compute the interval of a metric for clusters: without one, a label may be missing."""
         if not isinstance(value, np.ndarray):
             return super()._clustered(asked, value, z, of_rows)
+        asked = attrs.evolve(asked, options={**asked.options, "zero_division": math.nan})
 
         def read(one: Confusion) -> Any:
             found = dict(zip(one.labels, asked.of(one).tolist(), strict=True))

@@ -600,7 +600,13 @@ class Asked:
 
     def of(self, result: ReadResult) -> Any:
         """Compute the same of another result of the class."""
-        return self.row.value(result._source, *self.args, **self.options)
+        try:
+            return self.row.value(result._source, *self.args, **self.options)
+        except InvalidInputError as error:  # raised by the metric itself
+            if not self.is_within:
+                raise
+            name = f"{self.row.name}({self.args[0]:g})"
+            raise UnknownMetricError(f"{name}: {error}") from None
 
     def defined(self, result: ReadResult) -> Any:
         """Compute the same where rows of another result define it, else nan."""
@@ -612,13 +618,7 @@ class Asked:
 
     def value(self) -> Any:
         """Compute the value."""
-        try:
-            return self.of(self.result)
-        except InvalidInputError as error:  # raised by the metric itself
-            if not self.is_within:
-                raise
-            name = f"{self.row.name}({self.args[0]:g})"
-            raise UnknownMetricError(f"{name}: {error}") from None
+        return self.of(self.result)
 
     def read(self, z: float) -> Reading:
         """Read the value and its uncertainty, whose z is 0 at the level 0."""

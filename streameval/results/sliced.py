@@ -15,7 +15,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.values import Value, value_text
 from streameval.metrics.bounded import Bounded, Interval
 from streameval.metrics.intervals import level_of_each, normal_quantile
-from streameval.metrics.table import NO_VALUE, Reading, Table
+from streameval.metrics.table import Reading, Table
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet
@@ -431,7 +431,7 @@ class Search:
         if not any(every.values()) and isinstance(others, Result):
             others.check(metric)
         read = {
-            value: (NO_VALUE if asked is None else asked.read(0.0)).defined.value
+            value: math.nan if asked is None else asked.defined(asked.result)
             for value, asked in every.items()
         }
         small = [one for one in read if limit and _found(by_value[one], metric).size < limit]

@@ -392,7 +392,12 @@ def test_classes_that_are_perhaps_none_are_noted(rows, said, call, folder):
 
 @each(
     ("rows", "is_noted"),
-    [("spam,LABEL_1\nham,LABEL_0\n", True), ("1,7\n0,8\n", True), ("1,0\n0,1\n", False)],
+    [
+        ("spam,LABEL_1\nham,LABEL_0\n", True),
+        ("1,7\n0,8\n", True),
+        ("1,0\n0,1\n", False),
+        ("1,2\n2,3\n3,4\n", False),
+    ],
 )
 def test_classes_with_other_names_in_the_predictions_are_noted(rows, is_noted, call, folder):
     (folder / "a.csv").write_text(f"truth,guess\n{rows}")

@@ -260,6 +260,11 @@ def test_ids_that_repeat_are_noted_where_rows_have_intervals(name, call, log):
 
 WEIGHED = {
     "fractions": (("--sample-weight", "half"), True),
+    "fractions, and a value of nan": (("--sample-weight", "half", "--where", "y_true=1"), True),
+    "a value of nan alone": (
+        ("--sample-weight", "half", "--where", "y_true=1", "--metrics", "roc_auc"),
+        False,
+    ),
     "whole weights": (("--sample-weight", "y_true"), False),
     "no weights": ((), False),
     "no intervals": (("--sample-weight", "half", "--level", 0), False),
@@ -279,6 +284,7 @@ def test_weights_with_fractions_are_noted_instead_where_they_take_the_intervals(
     done = call("eval", log, *task, *options)
     note = "no sampling intervals (fractional weights have none); --cluster COLUMN adds them."
     assert (done.code, note in done.err) == (0, is_noted)
+    assert ("no sampling intervals" in done.err) == is_noted
     assert not (is_noted and NOTE in done.err)
 
 

@@ -134,6 +134,7 @@ def test_intervals_of_clusters_take_no_convention_for_a_number() -> None:
     assert result.recall == 0.5
     assert result.read("recall").sampling == (0.0, 1.0)
     assert math.isnan(result.stderr("recall"))
+    assert [side[1] for side in result.confidence("recall", average=None)] == [0.0, 1.0]
     nothing = acc.reset().update({"y_true": [0, 0], "y_pred": [0, 0], "user": [1, 2]}).compute()
     assert (nothing.recall, nothing.read("recall").sampling) == (0.0, (0.0, 1.0))
     assert math.isnan(nothing.stderr("recall"))

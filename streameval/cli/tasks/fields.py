@@ -13,6 +13,7 @@ from os.path import commonprefix
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
+import numpy as np
 
 from streameval.cli.errors import MissingColumnError, UsageError
 from streameval.cli.options import Options, option_text
@@ -643,8 +644,7 @@ def _odd_classes(leaves: Iterable[Any], options: Options) -> list[str]:
     n_rows, n_found = max(((one.n, len(one.labels)) for one in of_labels), default=(0, 0))
     if n_found > max(_FEW_CLASSES, n_rows / 2):
         said.append(f"{n_found:,} classes in {n_rows:,} rows may be ids; is `{column}` the truth?")
-    are_all_wrong = (getattr(one, "accuracy", 1) == 0 and len(one.labels) > 3 for one in of_labels)
-    if not said and any(are_all_wrong):
+    if not said and any(map(_are_named_differently, of_labels)):
         predicted = options.column("y_pred")
         said.append(f"no row is right; does `{predicted}` name the classes as `{column}` does?")
     odd = [text for text in texts if is_gap(text) or text in ("nan", "NaN", column)]
@@ -653,6 +653,14 @@ def _odd_classes(leaves: Iterable[Any], options: Options) -> list[str]:
         names = ", ".join(map(shown, odd))
         said.append(f"the classes include {names}; --where {left_out} leaves these rows out.")
     return said
+
+
+def _are_named_differently(result: Any) -> bool:
+    """Tell whether no row is right because each class is only in the truth, or only predicted."""
+    if getattr(result, "accuracy", 1) or len(result.labels) < 4:
+        return False
+    found = (one(average=None, zero_division=math.nan) for one in (result.recall, result.precision))
+    return bool(np.isnan(sum(found)).all())
 
 
 def n_classes(classes: Any) -> int:
