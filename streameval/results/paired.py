@@ -22,6 +22,20 @@ from streameval.results.reading import Number
 from streameval.results.result import Report, SumsResult, metric_dots
 from streameval.states.paired import LARGEST_LOSS, PairedCounts, PairedSums
 
+_NAMED = "A is the first model, y_pred_a; B is the second, y_pred_b or --versus."
+_CLOSER = "Accuracy: how often a model is at least as close to the truth as the other"
+
+
+def _is_of_numbers(config: PairedConfig) -> bool:
+    """Whether the predictions are numbers, of which one is closer to the truth."""
+    return config.classes is None and not config.is_of_values
+
+
+def _title(config: PairedConfig) -> str:
+    if config.is_of_values:
+        return "Values"
+    return "The closer model" if _is_of_numbers(config) else "Accuracy"
+
 
 @attrs.frozen(repr=False, eq=False, slots=False)
 class PairedResult(PairedResultMembers, SumsResult):
@@ -138,7 +152,9 @@ class PairedResult(PairedResultMembers, SumsResult):
     TABLE = paired_table.TABLE
     _PAGE: ClassVar = {
         "heading": "Two models on the same rows",
-        "title": lambda one, _: "Values" if one._config.is_of_values else "Accuracy",
+        "title": lambda one, _: _title(one._config),
+        "caption": lambda one, _: _NAMED + (f" {_CLOSER}." if _is_of_numbers(one._config) else ""),
+        "common_caption": _NAMED,
     }
 
     _config: PairedConfig
@@ -158,11 +174,7 @@ class PairedResult(PairedResultMembers, SumsResult):
         looks = (
             "mcnemar_pvalue is for one look, anytime_pvalue (1 over the evidence) for any number"
         )
-        if self._config.classes is not None:
-            return looks
-        return (
-            f"accuracy: how often a model is at least as close to the truth as the other\n{looks}"
-        )
+        return f"{_CLOSER.lower()}\n{looks}" if _is_of_numbers(self._config) else looks
 
     _REPORT = Report(remark=_remark, findings=findings.of_paired)
 

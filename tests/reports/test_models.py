@@ -80,3 +80,20 @@ def test_states_of_models_have_a_section_each_and_pairs_none() -> None:
     assert len(set(ids)) == len(ids)
     pair = report(counted("new", "old")).findall(".//main/section")
     assert [one.get("id") for one in pair] == ["part-1"]
+
+
+def test_two_models_are_named_and_what_is_counted_of_numbers() -> None:
+    truth, pair = [1, 0, 1], ([1, 1, 1], [1, 0, 0])
+    named = "A is the first model, y_pred_a; B is the second, y_pred_b or --versus."
+    closer = "Accuracy: how often a model is at least as close to the truth as the other."
+    pages = {
+        "Accuracy": se.reports.html_report({"m": se.Paired().update(truth, *pair)}),
+        "Values": se.reports.html_report(
+            {"m": se.Paired(None, measures=["score"]).update(truth, *pair)}
+        ),
+        "The closer model": se.reports.html_report({"m": se.Paired(None).update(truth, *pair)}),
+    }
+    for title, page in pages.items():
+        assert f">{title}<" in page
+        assert named in page
+        assert (closer in page) == (title == "The closer model")
