@@ -29,6 +29,7 @@ from streameval.metrics.confusion import ClassMetric
 from streameval.metrics.shares import ratios
 
 UNDEFINED: Interval = (math.nan, math.nan)
+_OF_ONE = 1.96  # deviations of a level of 95%
 
 
 def paired_proportions(only_a: float, only_b: float, n: float, z: float) -> Interval:
@@ -113,13 +114,37 @@ def student(z: float, n: float) -> float:
 
 
 def wilson(value: float, draws: float, z: float) -> Interval:
-    """Compute Wilson's score interval of a proportion observed in `draws` draws."""
+    """Compute Wilson's score interval of a proportion observed in `draws` draws.
+
+    Above a level of 95%, as for many intervals that hold at once, it leaves out shares near 0 and 1
+    that are likely enough. So there, it holds the interval of the likelihood ratio too: all shares
+    whose deviance from the observed one is at most ``z**2``.
+    """
     if not draws > 0.0 or math.isnan(value):
         return UNDEFINED
     share = z * z / draws
     middle = (value + share / 2.0) / (1.0 + share)
     half = math.sqrt(value * (1.0 - value) / draws + share / (4.0 * draws)) * z / (1.0 + share)
-    return min(max(middle - half, 0.0), value), max(min(middle + half, 1.0), value)
+    low, high = min(max(middle - half, 0.0), value), max(min(middle + half, 1.0), value)
+    if z > _OF_ONE:
+        low, high = min(low, _likely(value, share)), max(high, 1.0 - _likely(1.0 - value, share))
+    return low, high
+
+
+def _likely(observed: float, deviance: float) -> float:
+    """Find the share below the observed one that has this deviance from it, for one draw."""
+    if observed in (0.0, 1.0):
+        return observed * math.exp(-deviance / 2.0)
+    low, high = 0.0, observed
+    for _ in range(40):
+        share = (low + high) / 2.0
+        hits = observed * math.log1p((observed - share) / share)
+        misses = (1.0 - observed) * math.log1p((share - observed) / (1.0 - share))
+        if 2.0 * (hits + misses) > deviance:
+            low = share
+        else:
+            high = share
+    return low
 
 
 def score_reach(variance: float, unit: float, z: float) -> float:
@@ -416,17 +441,17 @@ def _of_groups(
     low, high = limits
     if math.isnan(variance) or (is_alone and not variance):
         return UNDEFINED
-    t = z * student(z, len(without))
+    few = student(z, len(without)) ** 2
     if math.isfinite(high - low):
         share = (value - low) / (high - low)
-        ends = proportion(share, variance / (high - low) ** 2, float(len(without)), t)
+        ends = proportion(share, variance * few / (high - low) ** 2, len(without) / few, z)
         return (
             min(low + ends[0] * (high - low), value),
             max(low + ends[1] * (high - low), value),
         )
     if not 0.0 < variance < math.inf:
         return UNDEFINED
-    reach = t * math.sqrt(variance)
+    reach = z * math.sqrt(variance * few)
     if math.isfinite(low):
         return _above(value - low, reach, low) if value > low else UNDEFINED
     if math.isfinite(high):
