@@ -88,9 +88,7 @@ def test_two_models_are_named_and_what_is_counted_of_numbers() -> None:
     closer = "Accuracy: how often a model is at least as close to the truth as the other."
     pages = {
         "Accuracy": se.reports.html_report({"m": se.Paired().update(truth, *pair)}),
-        "Values": se.reports.html_report(
-            {"m": se.Paired(None, measures=["score"]).update(truth, *pair)}
-        ),
+        "Values": se.reports.html_report({"m": se.Paired(None, measures=["score"]).update(*pair)}),
         "The closer model": se.reports.html_report({"m": se.Paired(None).update(truth, *pair)}),
     }
     for title, page in pages.items():
