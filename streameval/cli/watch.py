@@ -299,7 +299,7 @@ def _followed(
             told = f"{error.told(option_words)} Name another --checkpoint{remedy}."
             raise IncompatibleStateError(told) from None
         with opened as monitor, _heeding(_on_end(monitor.stop)):
-            _serve(monitor, watching, reporting)
+            _serve(monitor, watching, reporting, screen)
             for step in _steps(monitor, once=bool(watching.once)):
                 screen.say(step)
                 screen.tell([Note("note", warned.pop()) for _ in warned[:]])
@@ -345,8 +345,8 @@ def _check_page(watching: Watching) -> None:
         refuse(watching, ["serve"], "cannot be used with --once, which ends at once")
 
 
-def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
-    """Serve the page if requested, and say where."""
+def _serve(monitor: Monitor, watching: Watching, reporting: Reporting, screen: _Screen) -> None:
+    """Serve the page if requested, and say where; with --quiet, only if the system has chosen."""
     if watching.serve is None:
         return
     server = monitor.serve(
@@ -357,7 +357,7 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
         level=reporting.level,
         allow_host=watching.allow_host,
     )
-    _log.info("live page: %s", server.url)
+    screen.tell([Note("info", f"live page: {server.url}")], is_asked=watching.serve.endswith(":0"))
 
 
 def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
@@ -561,9 +561,9 @@ class _Screen(logging.Handler):
         about = "on-alert: " if record.name == LOG.name else ""
         self.tell([Note(record.levelname.lower(), about + self.format(record))])
 
-    def tell(self, notes: Sequence[Note]) -> None:
-        """Print on standard error; with --quiet, only alerts and errors."""
-        notes = quieted(notes) if self._reporting.quiet else notes
+    def tell(self, notes: Sequence[Note], *, is_asked: bool = False) -> None:
+        """Print on standard error; with --quiet, only alerts, errors and what is asked for."""
+        notes = quieted(notes) if self._reporting.quiet and not is_asked else notes
         if notes:
             with self._drawing:
                 self._wipe()
