@@ -362,8 +362,14 @@ class Outbox:
             return self._collected()
 
     def flush(self, seconds: float) -> list[str]:
-        """Wait until every event has been tried, and return the ids of those delivered since."""
+        """Wait until all is tried that may be, and return the ids of those delivered since.
+
+        With time to wait, a receiver in a pause gets a last try, unless it has asked for the pause.
+        """
         with self._changed:
+            if seconds and not self._has_asked:
+                self._resumes = 0.0
+                self._changed.notify_all()
             self._changed.wait_for(lambda: not self._is_busy and not self._ready(), seconds)
             return self._collected()
 

@@ -572,6 +572,24 @@ def test_events_held_after_an_outage_are_not_looked_through_at_each_delivery() -
     assert Counted.n_looks <= 4 * n_events
 
 
+def test_receiver_in_a_pause_gets_a_last_try() -> None:
+    works, got = threading.Event(), []
+
+    def receive(event: Any) -> None:
+        if not works.is_set():
+            raise OSError
+        got.append(event["number"])
+
+    box = Outbox(AlertRoute(to=receive))
+    deliver(box, *map(event, range(3)))
+    until(lambda: box.n_refused == 2)
+    box._resumes += 3600.0
+    works.set()
+    assert box.flush(0.0) == []
+    assert box.flush(HANGS) == ["e0", "e1", "e2"]
+    box.close(HANGS)
+
+
 def test_closed_outbox_begins_no_more() -> None:
     goes, got = threading.Event(), []
 
