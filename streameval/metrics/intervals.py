@@ -29,7 +29,7 @@ from streameval.metrics.confusion import ClassMetric
 from streameval.metrics.shares import ratios
 
 UNDEFINED: Interval = (math.nan, math.nan)
-_OF_ONE = 1.96  # deviations of a level of 95%
+_FAR_OUT = 2.576  # deviations of a level just above 99%
 
 
 def paired_proportions(only_a: float, only_b: float, n: float, z: float) -> Interval:
@@ -116,7 +116,7 @@ def student(z: float, n: float) -> float:
 def wilson(value: float, draws: float, z: float) -> Interval:
     """Compute Wilson's score interval of a proportion observed in `draws` draws.
 
-    Above a level of 95%, as for many intervals that hold at once, it leaves out shares near 0 and 1
+    Above a level of 99%, as for many intervals that hold at once, it leaves out shares near 0 and 1
     that are likely enough. So there, it holds the interval of the likelihood ratio too: all shares
     whose deviance from the observed one is at most ``z**2``.
     """
@@ -126,7 +126,7 @@ def wilson(value: float, draws: float, z: float) -> Interval:
     middle = (value + share / 2.0) / (1.0 + share)
     half = math.sqrt(value * (1.0 - value) / draws + share / (4.0 * draws)) * z / (1.0 + share)
     low, high = min(max(middle - half, 0.0), value), max(min(middle + half, 1.0), value)
-    if z > _OF_ONE:
+    if z > _FAR_OUT:
         low, high = min(low, _likely(value, share)), max(high, 1.0 - _likely(1.0 - value, share))
     return low, high
 

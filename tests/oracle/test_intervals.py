@@ -13,13 +13,13 @@ from sklearn import metrics
 
 import streameval as se
 
-LEVELS = (0.5, 0.9, 0.95, 0.99)
+LEVELS = (0.5, 0.9, 0.95, 0.99, 0.999)
 
 
 def wilson(successes: float, trials: float, level: float = 0.95) -> tuple[float, float]:
     """Roots p of (successes / trials - p)^2 = z^2 p (1 - p) / trials (Wilson 1927).
 
-    Above 95%, the further of these and of the ends of the likelihood ratio's interval.
+    Above 99%, the further of these and of the ends of the likelihood ratio's interval.
     """
     z = NormalDist().inv_cdf((1 + level) / 2)
     a = trials + z**2
@@ -27,7 +27,7 @@ def wilson(successes: float, trials: float, level: float = 0.95) -> tuple[float,
     c = successes**2 / trials
     root = np.sqrt(max(b**2 - 4 * a * c, 0.0))
     low, high = (-b - root) / (2 * a), (-b + root) / (2 * a)
-    if level <= 0.95:
+    if level <= 0.99:
         return low, high
     share = successes / trials
 
