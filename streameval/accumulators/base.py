@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast
 
 import attrs
 
@@ -141,10 +141,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _state_type(cls, config: ConfigT) -> type[StateT]:
         """Find the class of the states of a configuration."""
-        state: Any = cls._definition.state
-        is_class = state is None or isinstance(state, type)
-        chosen: type[StateT] = state if is_class else state(config)
-        return chosen
+        state = cls._definition.state
+        chosen = state if state is None or isinstance(state, type) else state(config)
+        return cast("type[StateT]", chosen)
 
     def update(self, *args: Any, **kwargs: Any) -> Self:
         """Count one batch: all of it, or nothing if it is refused.
