@@ -139,7 +139,7 @@ def pane_line(pane: Closed, reporting: Reporting) -> str:
     """Write a closed pane: its start, its size, its coverage and the chosen metrics."""
     result, _ = results_of(pane.accumulator)
     chosen = reporting.chosen(result)
-    values = [read_or_nan(result, metric, 0.0).value for metric in chosen]
+    values = [read_or_nan(result, metric, 0.0).defined.value for metric in chosen]
     metrics = [
         f"{name} {value}" for name, value in zip(chosen, numbers(values, DECIMALS), strict=True)
     ]

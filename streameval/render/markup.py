@@ -9,7 +9,7 @@ import functools
 import html
 from collections.abc import Iterable
 
-from streameval.render.text import clean, shorten, shorten_middle
+from streameval.render.text import UNDEFINED, clean, shorten, shorten_middle
 
 
 class Html(str):
@@ -62,7 +62,7 @@ def _escaped(text: str) -> str:
     return html.escape(clean(text), quote=False)
 
 
-DASH = element("span", "\N{EN DASH}", class_="undefined", title="undefined")
+DASH = element("span", UNDEFINED, class_="undefined", title="undefined")
 
 _LONGEST = 200  # the maximum number of characters of a name, in its tooltip
 

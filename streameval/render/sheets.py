@@ -16,6 +16,8 @@ import attrs
 from streameval.metrics.table import Reading
 from streameval.render.blocks import Matrix
 from streameval.render.text import (
+    ABOUT_UNDEFINED,
+    UNDEFINED,
     WIDTH,
     Write,
     chance_title,
@@ -166,6 +168,20 @@ def _written(sheet: Sheet) -> Iterator[str | Grid | Section]:
     yield from (part for part in sheet if part and not isinstance(part, Matrix))
 
 
+def explained(sheet: Sheet) -> Sheet:
+    """Say what a dash is, below the last part of a sheet that has any."""
+    after = max((at for at, part in enumerate(sheet, 1) if _has_dash(part)), default=0)
+    return [*sheet[:after], ABOUT_UNDEFINED, *sheet[after:]] if after else sheet
+
+
+def _has_dash(part: Part) -> bool:
+    if isinstance(part, Section):
+        return any(map(_has_dash, part.parts))
+    return isinstance(part, Grid) and any(
+        UNDEFINED in column.cells[1:] for column in part.held if not column.is_left
+    )
+
+
 def sheet_text(sheet: Sheet, width: int | None = WIDTH, paint: Paint | None = None) -> str:
     """Lay a sheet out as text, without control characters but those of `paint`.
 
@@ -178,12 +194,12 @@ def sheet_text(sheet: Sheet, width: int | None = WIDTH, paint: Paint | None = No
     paint : callable, optional
         For a terminal: how marked cells are shown. By default, bars are left out too.
     """
-    return "\n\n".join(_part_text(part, width, paint) for part in _written(sheet))
+    return _sheet_text(explained(sheet), width, paint)
 
 
 def markdown(sheet: Sheet) -> str:
     """Lay a sheet out as Markdown, for pull requests and wikis."""
-    return "\n\n".join(_part_markdown(part) for part in _written(sheet))
+    return _sheet_markdown(explained(sheet))
 
 
 def latex(grid: Grid) -> str:
@@ -194,6 +210,8 @@ def latex(grid: Grid) -> str:
     aligned = "".join("l" if one.is_left else "r" for one in grid.held)
     lines = [f"{' & '.join(cells)} \\\\" for cells in (head, *rows)]
     body = [r"\toprule", lines[0], r"\midrule", *lines[1:], r"\bottomrule"]
+    if _has_dash(grid):
+        body.append(rf"\multicolumn{{{len(aligned)}}}{{l}}{{\footnotesize {ABOUT_UNDEFINED}}} \\")
     return "\n".join([rf"\begin{{tabular}}{{{aligned}}}", *body, r"\end{tabular}"])
 
 
@@ -235,25 +253,29 @@ def reading_columns(
 ) -> list[SheetColumn]:
     """Make three columns: values, certified intervals and sampling intervals; a gap is empty.
 
-    The headings of intervals begin with `of`.
+    What rows do not define is a dash. The headings of intervals begin with `of`.
     """
-    held = [one.value for one in readings if one is not None]
-    values = iter(write(held, decimals))
-    open_ends = [one.certified if one and one.is_open else None for one in readings]
+    shown = [one and one.defined for one in readings]
+    values = iter(write([one.value for one in shown if one], decimals))
+    open_ends = [one.certified if one and one.is_open else None for one in shown]
     certified = intervals(open_ends, decimals, write, are_certified=True)
-    sampling = [one.sampling if one else None for one in readings]
+    sampling = [one.sampling if one else None for one in shown]
     return [
-        SheetColumn([heading, *("" if one is None else next(values) for one in readings)]),
+        SheetColumn([heading, *(next(values) if one else "" for one in shown)]),
         SheetColumn([f"{of}exact value within", *certified]),
         SheetColumn([f"{of}{chance_title(level)}", *intervals(sampling, decimals, write)]),
     ]
+
+
+def _sheet_text(sheet: Sheet, width: int | None, paint: Paint | None) -> str:
+    return "\n\n".join(_part_text(part, width, paint) for part in _written(sheet))
 
 
 def _part_text(part: str | Grid | Section, width: int | None, paint: Paint | None) -> str:
     if isinstance(part, str):
         return printable_lines(part if "\n" in part else _wrapped(part))
     if isinstance(part, Section):
-        inner = sheet_text(part.parts, width and width - 2, paint)
+        inner = _sheet_text(part.parts, width and width - 2, paint)
         return f"{printable(part.title)}\n{textwrap.indent(inner, '  ')}"
     if paint is None:
         part = Grid([one for one in part.columns if not one.is_drawn], part.groups, part.caption)
@@ -305,11 +327,15 @@ def _lines(columns: Sequence[SheetColumn], width: int | None, paint: Paint | Non
     return [_GAP.join(cells).rstrip() for cells in zip(*padded, strict=True)]
 
 
+def _sheet_markdown(sheet: Sheet) -> str:
+    return "\n\n".join(map(_part_markdown, _written(sheet)))
+
+
 def _part_markdown(part: str | Grid | Section) -> str:
     if isinstance(part, str):
         return "\n".join(f"{line}  " for line in map(_escaped, part.split("\n"))).rstrip()
     if isinstance(part, Section):
-        return f"**{_escaped(part.title)}**\n\n{markdown(part.parts)}"
+        return f"**{_escaped(part.title)}**\n\n{_sheet_markdown(part.parts)}"
     if not part.held:
         return _part_markdown(part.caption)
     shown = [

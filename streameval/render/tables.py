@@ -14,8 +14,10 @@ import numpy as np
 from streameval.metrics.table import Change, Reading
 from streameval.render.blocks import Confusions, Matrix
 from streameval.render.markup import DASH, Html, element, joined, label
-from streameval.render.sheets import Grid, Part, Section, Sheet
+from streameval.render.sheets import Grid, Part, Section, Sheet, explained
 from streameval.render.text import (
+    ABOUT_UNDEFINED,
+    UNDEFINED,
     chance_title,
     common_decimals,
     count,
@@ -59,10 +61,6 @@ _STYLES = {
     **{f"h{n}": f"background:rgb(var(--of) / {0.06 * n:.2f})" for n in range(1, _SHADES + 1)},
 }
 """What the classes of tables look like in a notebook."""
-
-_UNDEFINED = (
-    "\N{EN DASH} is a number that this data does not define, such as the recall of an absent class."
-)
 
 
 def metric_table(
@@ -296,7 +294,7 @@ def _several(n_numbers: int) -> str | None:
 def dash_note(cells: Iterable[Reading | None]) -> list[Html]:
     """Explain a dash, if there is one."""
     is_there = any(cell is None or math.isnan(cell.value) for cell in cells)
-    return [_note(_UNDEFINED)] if is_there else []
+    return [_note(ABOUT_UNDEFINED)] if is_there else []
 
 
 def _note(text: str) -> Html:
@@ -323,14 +321,17 @@ def _grid_table(grid: Grid, name: str, blank: str) -> Html:
     """Lay out a table whose first column has the names of its rows."""
     looks = [None if column.is_left else "number" for column in grid.held]
     head, *rows = zip(*(column.cells for column in grid.held), strict=True)
-    shown = ((label(first, 60), *(text or blank for text in cells)) for first, *cells in rows)
+    special = {"": blank, UNDEFINED: DASH}
+    shown = (
+        (label(first, 60), *(special.get(text, text) for text in cells)) for first, *cells in rows
+    )
     said = map(_note, filter(None, grid.caption.split("\n")))
     return joined([text_table(head, shown, f"{name}: {head[0]}".lstrip(": "), looks), *said])
 
 
 def notebook(sheet: Sheet) -> str:
     """Lay a sheet out for a notebook, which has no style sheet: the classes become styles."""
-    styled = _CLASS.sub(_with_style, element("div", sheet_tables(sheet, blank="")))
+    styled = _CLASS.sub(_with_style, element("div", sheet_tables(explained(sheet), blank="")))
     named = _NAME.sub(r' scope="\1" style="text-align:left">', styled)
     return named.replace("<small>", '<small style="display:block">')
 

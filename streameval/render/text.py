@@ -31,6 +31,12 @@ _CONTROLS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[{_CONTROLS}]")
 _CONTROL_IN_LINES = re.compile(rf"(?![\n\t])[{_CONTROLS}]")
 
+UNDEFINED = "\N{EN DASH}"
+"""Stands for a number that the data does not define."""
+ABOUT_UNDEFINED = (
+    f"{UNDEFINED} is a number that this data does not define, as the recall of an absent class."
+)
+
 _MAX_LISTED = 10
 _DAY = 86_400
 _LONG = 2 * _DAY
@@ -71,11 +77,13 @@ def common_decimals(values: Iterable[float], decimals: int = 6) -> int:
 def fixed(value: float, decimals: int) -> str:
     """Write a count in full, and another number with `decimals` decimals if these can show it.
 
-    >>> fixed(0.123456789, 3), fixed(Threshold(0.123456789), 3)
-    ('0.123', '0.123456789')
+    >>> fixed(0.123456789, 3), fixed(Threshold(0.123456789), 3), fixed(math.nan, 3)
+    ('0.123', '0.123456789', '\N{EN DASH}')
     """
     if isinstance(value, int):
         return f"{value:,}"
+    if math.isnan(value):
+        return UNDEFINED
     if isinstance(value, Threshold):
         return str(value)
     return f"{value:.{decimals}f}" if is_fixed(value) else f"{value:.{_few_digits(value)}g}"
@@ -144,7 +152,7 @@ def number(value: float) -> str:
     """
     magnitude = abs(value)
     if math.isnan(value):
-        return "\N{EN DASH}"
+        return UNDEFINED
     if isinstance(value, Threshold):
         return str(value)
     if math.isinf(value):

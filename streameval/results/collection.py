@@ -123,8 +123,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     def _laid_out(self, per: str | None, form: Form) -> TablePart:
         """Lay out `table`: rows after the names of their members, or one wide row of all."""
         if per is None and form.shape == "wide":
-            numbers = self.as_dict(bounds=form.bounds, level=form.level)
-            return TablePart(1, {name: [number] for name, number in numbers.items()})
+            return TablePart(1, {name: [number] for name, number in self.named(form).items()})
         leaves = self.leaves().items()
         held = {name: result for name, result in leaves if isinstance(result, Result)}
         if per is not None:

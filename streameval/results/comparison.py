@@ -33,7 +33,7 @@ from streameval.metrics.values import unvarying
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest, draw
 from streameval.render.sheets import Grid, Sheet, SheetColumn
-from streameval.render.text import chance_title, numbers, plural
+from streameval.render.text import chance_title, fixed, numbers, plural
 from streameval.results.models import (
     MeasureComparison,
     ModelComparison,
@@ -316,7 +316,7 @@ class Comparison(Reported, Mapping[str, Difference]):
             SheetColumn.of_names("measure", self),
             SheetColumn(["a", *numbers([item.a for item in items])]),
             SheetColumn(["b", *numbers([item.b for item in items])]),
-            SheetColumn(["a - b", *(f"{item.difference:+.6f}" for item in items)]),
+            SheetColumn(["a - b", *map(_difference_text, items)]),
             SheetColumn(["95% interval", *map(_interval_text, items)]),
             *(
                 SheetColumn([name, *(f"{getattr(item, name):,}" for item in items)])
@@ -639,6 +639,11 @@ def _common(queries: Sequence[Array], arguments: Sequence[str]) -> list[Indices]
     return [
         np.intersect1d(own, common, assume_unique=True, return_indices=True)[1] for own in queries
     ]
+
+
+def _difference_text(item: Difference) -> str:
+    value = item.difference
+    return fixed(value, 6) if math.isnan(value) else f"{value:+.6f}"
 
 
 def _interval_text(difference: Difference) -> str:

@@ -20,7 +20,7 @@ from streameval.metrics.table import Metric, Reading, accept
 from streameval.render.blocks import Matrix
 from streameval.render.plots import PlotRequest
 from streameval.render.sheets import Sheet, reading_grid
-from streameval.render.text import shorten
+from streameval.render.text import fixed, shorten
 from streameval.results import findings
 from streameval.results.classes import CLASS_DETAILS, OfClasses
 from streameval.results.members import ConfusionMembers, add_members
@@ -334,7 +334,9 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
             if name == "support":
                 total = sum(support.units()) * support.unit
                 return Reading(int(total) if support.is_whole else float(total))
-            return Reading(self.TABLE[name].value(self._source, average=how))
+            row = self.TABLE[name]
+            value = row.value(self._source, average=how)
+            return row.reading(self._source, value, 0.0, average=how)
 
         keys = named_classes(self.class_names, self.labels)
         averages = {f"{how} mean": how for how in ("macro", "weighted")}
@@ -370,7 +372,7 @@ class Confusion(ConfusionMembers, OfClasses["Confusion"]):
         classes = self._classes(0.0).grid(
             max_classes,
             order=np.flatnonzero(self._source.averaged).tolist(),
-            write=lambda values, _: [f"{value:.4f}" for value in values],
+            write=lambda values, _: [fixed(value, 4) for value in values],
             widths={"precision": 11, "recall": 9, "f_score": 9},
         )
         metrics = reading_grid(self._shown(level), level, decimals=4, caption=self.scope)

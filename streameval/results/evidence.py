@@ -13,7 +13,7 @@ from streameval.errors import UnknownMetricError
 from streameval.exact.array_types import Floats, Mask
 from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render.sheets import Grid, Sheet, SheetColumn
-from streameval.render.text import plural, time_text
+from streameval.render.text import fixed, plural, time_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Reported, Result
 
@@ -158,7 +158,9 @@ class Evidence(Reported):
         shown = slice(max(self.n_panes - _SHOWN, 0), None)
         grid = [
             SheetColumn.of_names("pane ends", map(time_text, columns["end"][shown])),
-            SheetColumn([str(self.metric), *(f"{value:.4f}" for value in columns["value"][shown])]),
+            SheetColumn(
+                [str(self.metric), *(fixed(value, 4) for value in columns["value"][shown])]
+            ),
             SheetColumn(
                 ["evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])]
             ),

@@ -511,7 +511,13 @@ class Ranking(RankingMembers, Result, Mapping[str, Bounded]):
     def _queries(self, level: float) -> ItemAxis:  # noqa: ARG002 - they have no sampling intervals
         columns = {name: column.tolist() for name, column in self.per_query().items()}
         keys = {name: columns.pop(name) for name in _KEYS if name in columns}
-        return ItemAxis(keys, [*columns], lambda name: Readings(columns[name]))
+        conventions = self._conventions
+
+        def read(name: str) -> Readings:
+            undefined = {*np.flatnonzero(conventions[name]).tolist()}
+            return Readings(columns[name], undefined=undefined)
+
+        return ItemAxis(keys, [*columns], read)
 
     def _of_queries(
         self, metric: MetricName, args: tuple[Any, ...], options: Mapping[str, Any]

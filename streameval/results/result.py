@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -185,13 +186,17 @@ class Result(Reported, ReadResult):
             The level of the sampling intervals to add, in [0, 1), as ``recall_interval_low`` and
             ``recall_interval_high``; 0 leaves them out.
         """
+        return self.named(Form(bounds=bounds, level=level), per_class=per_class)
+
+    def named(self, form: Form, *, per_class: bool = False) -> dict[str, int | float]:
+        """Lay out `as_dict` in a form."""
         if self._MEMBERS is not None:
-            options = {"per_class": per_class, "bounds": bounds, "level": level}
-            return dict(pair for leaf in self.leaves().items() for pair in _flat(*leaf, options))
-        named = self._whole(level).named(bounds=bounds)
+            read = partial(_flat, form=form, per_class=per_class)
+            return dict(pair for leaf in self.leaves().items() for pair in read(*leaf))
+        named = self._whole(form.level).named(form)
         axes = self._axes() if per_class else {}
-        for read in (axes[per] for per in _NAMED if per in axes):
-            named |= read(level).named(bounds=bounds)
+        for read_items in (axes[per] for per in _NAMED if per in axes):
+            named |= read_items(form.level).named(form)
         return named
 
     def table(
@@ -227,13 +232,24 @@ class Result(Reported, ReadResult):
             The columns. In a table of classes, `class` holds the display names, and `label` the
             labels if they have names.
         """
+        return self._laid_out_as(per, bounds=bounds, level=level, shape=shape)
+
+    def _laid_out_as(
+        self,
+        per: str | None = None,
+        *,
+        bounds: bool = False,
+        level: float = 0.0,
+        shape: Shape | None = None,
+        is_text: bool = False,
+    ) -> Columns:
         form = form_of(per, self._SHAPE, shape, bounds=bounds, level=level)
-        return self.laid_out(per, form).finished()
+        return self.laid_out(per, attrs.evolve(form, is_text=is_text)).finished()
 
     to_pandas = passed_on(table, to_pandas)
     to_polars = passed_on(table, to_polars)
-    to_markdown = passed_on(table, to_markdown)
-    to_latex = passed_on(table, to_latex)
+    to_markdown = passed_on(table, to_markdown, partial(_laid_out_as, is_text=True))
+    to_latex = passed_on(table, to_latex, partial(_laid_out_as, is_text=True))
 
     def rows(self, per: str | None, bounds: bool) -> list[TableRow]:
         """List the rows of `table`."""
@@ -512,10 +528,12 @@ HIDDEN = {name for name in _ALL if not name.startswith("_")} - _SHOWN | _OF_SOME
 """What the rest of the library reads of results, which `dir` leaves out."""
 
 
-def _flat(name: str, result: Any, options: Mapping[str, Any]) -> Iterable[tuple[str, int | float]]:
+def _flat(
+    name: str, result: Any, *, form: Form, per_class: bool
+) -> Iterable[tuple[str, int | float]]:
     """List the numbers of a member by full names; a user-defined result may itself be a number."""
     if isinstance(result, Result):
-        numbers: Any = result.as_dict(**options)
+        numbers: Any = result.named(form, per_class=per_class)
     else:
         numbers = result.as_dict() if hasattr(result, "as_dict") else result
     if not isinstance(numbers, Mapping):

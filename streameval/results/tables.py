@@ -87,6 +87,12 @@ class Readings:
         sampling = self.sampling[at] if self.sampling else None
         return Reading(value, sampling, "", self.is_count, at in self.undefined)
 
+    @property
+    def defined(self) -> Readings:
+        """What text shows: nan where rows do not define the metric."""
+        every = range(len(self.values)) if self.undefined else ()
+        return Readings.of([self[at].defined for at in every]) if every else self
+
     def wide(self, name: str, *, bounds: bool) -> dict[str, Sequence[Any]]:
         """List the columns of a metric, with the ends of its intervals if there are any."""
         columns = {name: self.values}
@@ -150,11 +156,14 @@ class Form:
         The level of the sampling intervals; 0 leaves them out.
     shape : {"long", "wide"}
         A row for each metric of each item, or one with a column for each metric.
+    is_text : bool
+        Whether it becomes text: what rows do not define is nan, which text shows as a dash.
     """
 
     bounds: bool = False
     level: float = 0.0
     shape: str = "long"
+    is_text: bool = False
 
 
 @attrs.frozen(eq=False, repr=False)
@@ -296,21 +305,21 @@ class ItemAxis:
     def laid_out(self, form: Form) -> TablePart:
         """Lay the metrics out as rows of a table; the rows of an item follow each other."""
         if form.shape == "wide":
-            return TablePart(len(self.names), {**self.keys, **self._wide(form.bounds)})
+            return TablePart(len(self.names), {**self.keys, **self._wide(form)})
         columns = {
             name: [key for key in column for _ in self.metrics]
             for name, column in self.keys.items()
         }
         columns["metric"] = [*self.metrics] * len(self.names)
-        every = [self.read(metric).long(form) for metric in self.metrics]
+        every = [self._read(metric, form).long(form) for metric in self.metrics]
         for name in every[0] if every else ():
             in_turn = zip(*(one[name] for one in every), strict=True)
             columns[name] = [*chain.from_iterable(in_turn)]
         return TablePart(len(columns["metric"]), columns)
 
-    def named(self, *, bounds: bool) -> TableRow:
+    def named(self, form: Form) -> TableRow:
         """Name each number as a logger does, with its item in brackets, as ``recall[cat]``."""
-        columns = self._wide(bounds)
+        columns = self._wide(form)
         brackets = [f"[{name}]" for name in self.names] if self.keys else [""]
         return {
             f"{name}{of}": column[index]
@@ -332,11 +341,14 @@ class ItemAxis:
             }
         return found
 
-    def _wide(self, bounds: bool) -> dict[str, Sequence[Any]]:
+    def _wide(self, form: Form) -> dict[str, Sequence[Any]]:
         columns: dict[str, Sequence[Any]] = {}
         for metric in self.metrics:
-            columns |= self.read(metric).wide(metric, bounds=bounds)
+            columns |= self._read(metric, form).wide(metric, bounds=form.bounds)
         return columns
+
+    def _read(self, metric: str, form: Form) -> Readings:
+        return self.read(metric).defined if form.is_text else self.read(metric)
 
 
 def keyed(results: Mapping[Any, Result], per: str | None, key: str, form: Form) -> TablePart:
@@ -419,13 +431,18 @@ def table(
 
 
 def passed_on(
-    table: Callable[Concatenate[Any, P], Columns], make: Callable[[Columns], MadeT]
+    table: Callable[Concatenate[Any, P], Columns],
+    make: Callable[[Columns], MadeT],
+    lay_out: Callable[..., Columns] | None = None,
 ) -> Callable[Concatenate[Any, P], MadeT]:
-    """Make the method that passes the columns of the method `table` on, with its parameters."""
+    """Make the method that passes the columns of the method `table` on, with its parameters.
+
+    `lay_out` makes the columns if text has others.
+    """
 
     @wraps(make)
     def method(self: Any, /, *args: P.args, **options: P.kwargs) -> MadeT:
-        return make(self.table(*args, **options))
+        return make((lay_out or type(self).table)(self, *args, **options))
 
     made, signature = inspect.signature(make).return_annotation, inspect.signature(table)
     vars(method)["__signature__"] = signature.replace(return_annotation=made)

@@ -135,7 +135,7 @@ def test_class_that_a_slice_lacks_is_undefined_there(call, write):
     rows.append({"y_true": 2, "y_pred": 2, "country": "FR"})
     name = write("log.jsonl", rows)
     chosen = ["--by", "country", "--metrics", "recall[2]"]
-    assert call("eval", name, *chosen).out.splitlines()[4].split() == ["DE", "2", "nan"]
+    assert call("eval", name, *chosen).out.splitlines()[4].split() == ["DE", "2", "\N{EN DASH}"]
     done = call("eval", name, *chosen, "--json").json
     assert [part["metrics"]["recall[2]"] for part in done["slices"]] == [None, 1.0]
 
@@ -727,7 +727,8 @@ def test_slices_print_markdown_for_pull_requests(call, write):
 
 def test_name_of_a_class_is_cut_on_a_terminal_alone(call, write, on_a_terminal):
     name = "a_class_whose_name_is_as_long_as_those_of_taxonomies_often_are"
-    log = write("a.csv", [{"y_true": name, "y_pred": name}, {"y_true": "b", "y_pred": name}])
+    pairs = [(name, name), ("b", name), (name, "b")]
+    log = write("a.csv", [{"y_true": truth, "y_pred": guess} for truth, guess in pairs])
     assert f"{name}  " in call("eval", log).out
     on_a_terminal(60)
     out = call("eval", log).out

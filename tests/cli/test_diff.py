@@ -253,7 +253,9 @@ def test_diff_of_an_undefined_value_is_undefined(call, save):
     entry = call("diff", a, b, "--metrics", "roc_auc", "--json").json["metrics"]["roc_auc"]
     assert (entry["a"], entry["difference"], entry["bounds"]) == (None, None, [None, None])
     assert "interval" not in entry
-    assert call("diff", a, b, "--metrics", "roc_auc").out.splitlines()[-1].split()[-1] == "nan"
+    assert (
+        call("diff", a, b, "--metrics", "roc_auc").out.splitlines()[-3].split()[-1] == "\N{EN DASH}"
+    )
 
 
 def test_diff_reads_averages_classes_members_and_arguments(call, save):

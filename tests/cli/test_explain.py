@@ -113,7 +113,7 @@ def test_explain_gives_every_metric_its_value_and_meaning(kind, explained):
     result = accumulator.compute()
     text = explained(accumulator)
     for name, reading in result.readings().items():
-        shown = f"{name}  {numbers([reading.value])[0]}"
+        shown = f"{name}  {numbers([reading.defined.value])[0]}"
         assert re.search(rf"^{re.escape(shown)}(  |$)", text, re.MULTILINE)
         assert len(result.meaning(name)) > 5
         assert result.meaning(name) in " ".join(text.split())

@@ -14,6 +14,7 @@ from streameval.accumulators import pane_results
 from streameval.accumulators.panes import Panes
 from streameval.accumulators.windowed import TwoStacks
 from streameval.cli.combinations import NO_COLUMNS
+from streameval.render.text import ABOUT_UNDEFINED
 from streameval.results.names import parse_metric
 
 START = 1_700_000_000  # 2023-11-14T22:13:20Z
@@ -138,8 +139,9 @@ def test_table_has_a_line_for_each_window_and_the_rows_without_labels(name, call
     assert lines[0] == ["start", "rows", "n", "accuracy", "95%", "interval"]
     assert lines[1][:3] == ["(all)", "600", "540"]
     assert lines[2][:3] == ["2023-11-14T22:00", "47", "47"]
-    assert lines[-1][:4] == ["2023-11-15T08:00", "13", "0", "nan"]
-    assert len(lines) == 13
+    assert lines[12][:4] == ["2023-11-15T08:00", "13", "0", "\N{EN DASH}"]
+    assert lines[13:15] == [[], ABOUT_UNDEFINED.split()]
+    assert len(lines) == 15
 
 
 def test_days_and_steps_are_written_briefly(call, write):
@@ -301,7 +303,7 @@ def test_slices_of_windows_have_a_table_for_each_metric(name, call):
     assert whole[:2] == ["(all)", "600"]
     result = windowed(log()).compute()
     assert whole[2] == f"{result.accuracy:.4f}"
-    assert whole[4] == "nan"
+    assert whole[4] == "\N{EN DASH}"
     assert first[:2] == ["2023-11-14T22:00", "47"]
 
 

@@ -1,4 +1,4 @@
-"""The law of values that rows do not define: they are shown, and nothing takes them for numbers."""
+"""The law of values that rows do not define: text has a dash, and nothing a number there."""
 
 from __future__ import annotations
 
@@ -20,10 +20,13 @@ from streameval.metrics.table import Change, Reading
 from streameval.monitoring.metric_rules import _read
 from streameval.render.blocks import Dots
 from streameval.render.plots import PlotRequest
+from streameval.render.sheets import markdown, reading_columns
+from streameval.render.text import ABOUT_UNDEFINED, UNDEFINED
 from streameval.results.collection import _worse
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
 from streameval.results.sliced import Search
+from streameval.results.tables import ItemAxis
 
 LEVEL = 0.95
 OF_NOTHING = {"coverage", "sum", "mcnemar_pvalue", "log_evidence", "anytime_pvalue"}
@@ -92,8 +95,44 @@ def check_classes(result: se.Confusion) -> None:
             assert found == {at for at, one in enumerate(parts) if not one.read(name).is_defined}
 
 
+def dashes(text: str, gap: str) -> list[bool]:
+    """Tell which numbers of a table are dashes: its last column."""
+    rows = [line for line in text.splitlines() if gap in line and ":--" not in line]
+    return [row.rpartition(gap)[2].rstrip(" |\\") == UNDEFINED for row in rows[1:]]
+
+
+def check_items(axis: ItemAxis) -> None:
+    """Check the dashes of the items in a report."""
+    groups = axis.grid(len(axis.names)).groups
+    for metric, (column, *_) in zip(axis.shown, groups, strict=True):
+        of_items = axis.read(metric)
+        for at, cell in enumerate(column.cells[1 : len(axis.names) + 1]):
+            assert (cell == UNDEFINED) is not of_items[at].is_defined
+
+
+def check_texts(result: Result) -> None:
+    """Check that dashes are what rows do not define, in every form of text, and explained once."""
+    held = result.readings(LEVEL)
+    undefined = [not one.is_defined for one in held.values()]
+    columns = reading_columns("value", [*held.values()], LEVEL)
+    assert [cell == UNDEFINED for cell in columns[0].cells[1:]] == undefined
+    for per, read in {None: result._whole, **result._axes()}.items():
+        axis = read(LEVEL)
+        of_metrics = [axis.read(metric) for metric in axis.metrics]
+        undefined = [not of[at].is_defined for at in range(len(axis.names)) for of in of_metrics]
+        options: Any = {"per": per, "shape": "long"}
+        assert dashes(result.to_markdown(**options), " | ") == undefined
+        assert dashes(result.to_latex(**options), " & ") == undefined
+        if per:
+            check_items(axis)
+    for text in (result.report(), markdown(result.sheet()), result._repr_html_()):
+        before, *after = text.split(ABOUT_UNDEFINED)
+        assert len(after) == (UNDEFINED in "".join([before, *after]))
+
+
 def check(result: Result) -> None:
     """Check every value of a result, and that all that is shown has the same number."""
+    check_texts(result)
     page = result.described(LEVEL).rows
     for name, reading in readings(result):
         if not (reading.is_count or reading.is_defined):

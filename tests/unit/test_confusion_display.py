@@ -437,8 +437,8 @@ def test_report_of_a_small_sample_shows_each_interval_around_its_value() -> None
         assert math.isnan(low) or low <= value <= high
 
 
-def test_report_shows_that_nothing_is_known_of_a_rate_without_examples() -> None:
+def test_report_shows_a_dash_for_a_rate_without_examples() -> None:
     result = se.ConfusionAccumulator(classes=2).update([0, 0], [0, 0]).compute()
     lines = {line.split()[0]: line.split()[1:] for line in result.report().splitlines() if line}
-    assert lines["recall"] == ["0.0000", "[0.0000,", "1.0000]"]
+    assert lines["recall"] == ["\N{EN DASH}"]
     assert lines["accuracy"] == ["1.0000", "[0.3424,", "1.0000]"]

@@ -14,6 +14,7 @@ from scipy import stats
 
 import streameval as se
 from streameval.errors import UnknownMetricError
+from streameval.render.text import ABOUT_UNDEFINED
 
 NAN = float("nan")
 
@@ -399,7 +400,7 @@ def test_report_certifies_what_has_bounds() -> None:
 
 def test_report_of_nothing_has_no_intervals() -> None:
     report = se.RankingAccumulator("map").compute().report()
-    assert report == "0 queries\n\nmetric  value\nmap       nan"
+    assert report == f"0 queries\n\nmetric  value\nmap         \N{EN DASH}\n\n{ABOUT_UNDEFINED}"
 
 
 def test_repr_shows_the_means() -> None:

@@ -17,7 +17,7 @@ from streameval.configs.collection import SEPARATOR, Member
 from streameval.errors import InvalidInputError
 from streameval.metrics.table import Reading
 from streameval.render.sheets import reading_columns
-from streameval.render.text import WIDTH, plural, printable
+from streameval.render.text import ABOUT_UNDEFINED, WIDTH, plural, printable
 from streameval.results.class_curves import ClassCurves
 from streameval.results.result import Result
 
@@ -175,6 +175,8 @@ def _key(readings: Iterable[Reading], terms: str, drawn: str) -> Lines:
     """Explain the words and the intervals used above."""
     every = list(readings)
     texts = [terms] if terms else []
+    if not all(reading.is_defined for reading in every):
+        texts.append(ABOUT_UNDEFINED)
     if any(reading.is_open for reading in every):
         texts.append("[low, high]: always contains the exact value for the data that were counted.")
     if any(reading.sampling is not None for reading in every):
