@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _NEWLINE, _QUOTE = b'\n"'
 _HIDDEN = "\0"
 """Stands for a delimiter inside quotes; no table read here holds such a byte."""
-_WIDE = 4  # times as many columns as are asked for
+_WIDE = 6  # times as many columns as are asked for
 _ARROW_BYTES = 2**16  # smaller tables are read before pyarrow would be imported
 _SPECIAL = (b"\r", b"\0")
 
