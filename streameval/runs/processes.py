@@ -79,7 +79,7 @@ class Team:
         if n_more <= 0:
             return
         can_fork = _is_single_threaded()
-        with _signals_held(), _heirs_leave_interrupts(can_fork=can_fork):
+        with _signals_held(), _heirs_leave_signals(can_fork=can_fork):
             for _ in range(n_more):
                 self.workers.append(Worker(can_fork=can_fork))
             for worker in self.workers[-n_more:]:
@@ -233,16 +233,16 @@ _ENDING = [
 
 
 @contextmanager
-def _heirs_leave_interrupts(*, can_fork: bool) -> Iterator[None]:
-    """Block Ctrl-C; a process started now inherits the mask from its first moment."""
+def _heirs_leave_signals(*, can_fork: bool) -> Iterator[None]:
+    """Block signals to end; a process started now inherits the mask from its first moment."""
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
-        yield  # workers ignore Ctrl-C from their first task on
+        yield  # workers ignore signals from their first task on
         return
     if not can_fork:
         from multiprocessing import resource_tracker  # noqa: PLC0415 (most start no process)
 
         resource_tracker.ensure_running()  # or the first process starts it, which undoes the mask
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDING)
     try:
         yield
     finally:

@@ -292,11 +292,11 @@ def test_worker_that_died_says_so_whenever_it_is_asked():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", processes._ENDING)
-def test_worker_leaves_signals_to_end_to_its_parent(number):
+def test_worker_leaves_signals_to_end_to_its_parent(number, monkeypatch):
+    monkeypatch.setattr(processes, "_is_single_threaded", lambda: False)
     with started(1) as [worker]:
+        os.kill(worker._process.pid, number)  # while it still imports
         worker.begin(PLAN)
-        until(lambda: worker.n_ahead() == 0)
-        os.kill(worker._process.pid, number)
         worker.ask(JsonBlock("log", 0, lines(30), 1))
         assert worker.answer()[0].n_good == 30
 
