@@ -289,7 +289,11 @@ def test_block_names_the_command_that_names_a_column_before_the_others(text, adv
 
 @each(
     ("text", "dialect"),
-    [("t,s\n1,0\n2,1,5", Dialect()), ("sep=,\n1,0,5\n", Dialect(header=("t", "s")))],
+    [
+        ("t,s\n1,0\n2,1,5", Dialect()),
+        ("1,0,5\n", Dialect(header=("t", "s"))),
+        ("sep=,\n1,0,5\n", Dialect(header=("t", "s"))),
+    ],
 )
 def test_block_names_no_column_where_the_row_above_is_no_header(text, dialect):
     *_, block = blocks(text, dialect)
