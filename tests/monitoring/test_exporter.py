@@ -8,6 +8,7 @@ import urllib.request
 
 import pytest
 from monitoring.memory import Clock, Rows
+from waiting import until
 
 import streameval as se
 from streameval.monitoring.quarantine import REASONS
@@ -146,7 +147,7 @@ def test_undelivered_events_and_refusals_are_exported(tmp_path, monkeypatch):
         tmp_path / "ck.db", windowed, predictions=source, time="ts", clock=Clock(), **rules
     ) as monitor:
         monitor.step()
-        monitor._delivery.wait(60.0)
+        until(lambda: monitor._delivery.numbers()[1] == {"refuse": 2})
         monitor.step()
         vitals = monitor.vitals()
     assert (vitals.undelivered, vitals.refused) == ({"refuse": 2}, {"refuse": 2})
