@@ -9,6 +9,7 @@ import pytest
 
 import streameval as se
 from streameval.render.plots import PlotRequest
+from streameval.render.text import ABOUT_UNDEFINED
 from streameval.results.collection import read_or_nan
 
 TWO = se.ConfusionAccumulator([0, 1])
@@ -138,3 +139,10 @@ def test_intervals_of_clusters_take_no_convention_for_a_number() -> None:
     nothing = acc.reset().update({"y_true": [0, 0], "y_pred": [0, 0], "user": [1, 2]}).compute()
     assert (nothing.recall, nothing.read("recall").sampling) == (0.0, (0.0, 1.0))
     assert math.isnan(nothing.stderr("recall"))
+
+
+def test_a_table_of_latex_says_what_a_dash_is() -> None:
+    result = ONE_CLASS.compute()
+    *_, said, _ = result.to_latex(per="class").splitlines()
+    assert said == rf"\multicolumn{{5}}{{l}}{{\footnotesize {ABOUT_UNDEFINED}}} \\"
+    assert result.table("class")["recall"] == pytest.approx([2 / 3, 0.0])
