@@ -176,7 +176,7 @@ def read_rules(alerts: Any) -> tuple[AlertRule, ...]:
     Raises
     ------
     InvalidInputError
-        If one is malformed, comes twice with different keys, or has the name of another.
+        If one is malformed, or comes twice with different keys.
     """
     if isinstance(alerts, str | Mapping) or not isinstance(alerts, Iterable):
         raise InvalidInputError(f"must be a list of rules, got {alerts!r}", argument="alerts")
@@ -186,14 +186,6 @@ def read_rules(alerts: Any) -> tuple[AlertRule, ...]:
         if found.setdefault(made.rule.text, made) != made:
             raise InvalidInputError(
                 f"has the rule {made.rule.text!r} twice, with different keys", argument="alerts"
-            )
-    named: dict[str, str] = {}
-    for text, made in found.items():
-        name = made.name or text
-        other = named.setdefault(name, text)
-        if other != text:
-            raise InvalidInputError(
-                f"gives two rules the name {name!r}: {other!r} and {text!r}", argument="alerts"
             )
     return tuple(found.values())
 

@@ -943,13 +943,6 @@ def test_rule_with_two_meanings_is_refused(start):
         start(Rows(), alerts=LOW)
 
 
-def test_two_rules_of_one_name_are_refused(start):
-    rules = [{"rule": f"no data for {n}m", "name": "silence"} for n in (5, 7)]
-    why = "`alerts` gives two rules the name 'silence': 'no data for 5m' and 'no data for 7m'."
-    with pytest.raises(InvalidInputError, match=re.escape(why)):
-        start(Rows(), alerts=rules)
-
-
 def test_route_of_a_slice_without_alerts_is_refused(start):
     def begin(slices):
         source = Rows(a=[row(0, country="DE"), row(61, country="DE")])
