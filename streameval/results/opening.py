@@ -313,11 +313,11 @@ def _worst_queries(result: Result, name: str, row: Row, of: str = "") -> list[st
     """Name the queries with the worst values, if the values of queries are kept."""
     if not (isinstance(result, Ranking) and result.has_queries):
         return []
-    columns, conventions = result.per_query(), result._conventions
+    ids, _, columns, conventions = result._listed()
     values = np.where(conventions.get(name, True), np.nan, columns.get(name, np.empty(0)))
     order = np.argsort(-values if row.better == "lower" else values, kind="stable")[:_MAX_QUERIES]
     found = [
-        f"{short(columns['query'][at], 40)} with {number(values[at].item())}"
+        f"{short(ids[at], 40)} with {number(values[at].item())}"
         for at in order.tolist()
         if not math.isnan(values[at])
     ]
