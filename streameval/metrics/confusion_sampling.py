@@ -92,7 +92,7 @@ def _mean_interval(
     low, high = _class_intervals(counts, ratio, values, z)
     total = math.fsum(weights)
     moving = weights > 0
-    if not moving.any():
+    if not (high - low)[moving].min(initial=1.0) < 1.0:  # no class says more than its range
         return UNDEFINED
     shares = weights / total
     value = min(math.fsum(np.where(weights > 0, shares * values, 0.0)), 1.0)

@@ -14,6 +14,7 @@ import pytest
 
 import streameval as se
 from streameval.monitoring.health import Health
+from streameval.monitoring.standard_input import StandardInput
 from streameval.monitoring.status import Step
 
 ROWS = [{"ts": t, "y_true": t % 2, "y_pred": 1} for t in range(90)]
@@ -127,6 +128,11 @@ def test_failed_step_has_ended(health: Health) -> None:
         raise KeyError
     health._clock = later(health._clock, 1000)
     assert health.routes["/healthz"](None).status == 200  # type: ignore[arg-type]
+
+
+def test_standard_input_is_always_there() -> None:
+    health = Health({"predictions": StandardInput()})
+    assert health.routes["/readyz"](None).status == 200  # type: ignore[arg-type]
 
 
 def test_server_that_is_behind_answers(health: Health) -> None:

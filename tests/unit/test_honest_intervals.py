@@ -106,6 +106,9 @@ def test_intervals_of_zero_divisions_are_the_range_of_the_metric() -> None:
     assert result.confidence("precision", "micro", labels=[1]) == (0.0, 1.0)
     alone = se.ConfusionAccumulator("auto").update(["a"], ["a"]).compute()
     assert alone.confidence("mean_class_distance") == (0.0, math.inf)
+    none = se.ConfusionAccumulator(4).update([3, 2], [1, 1]).compute()
+    for name, average in [("fowlkes_mallows", "macro"), ("precision", "weighted")]:
+        assert none.confidence(name, average) == (0.0, 1.0)
     pair = se.Paired(2, measures=["recall"]).update([0, 0], [0, 1], [0, 0]).compute()
     assert pair.confidence("recall_a") == (0.0, 1.0)
     assert all(map(math.isnan, pair.confidence("recall_difference")))  # as the difference is
