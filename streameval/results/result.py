@@ -234,17 +234,8 @@ class Result(Reported, ReadResult):
         """
         return self._laid_out_as(per, bounds=bounds, level=level, shape=shape)
 
-    def _laid_out_as(
-        self,
-        per: str | None = None,
-        *,
-        bounds: bool = False,
-        level: float = 0.0,
-        shape: Shape | None = None,
-        is_text: bool = False,
-    ) -> Columns:
-        form = form_of(per, self._SHAPE, shape, bounds=bounds, level=level)
-        return self.laid_out(per, attrs.evolve(form, is_text=is_text)).finished()
+    def _laid_out_as(self, per: str | None = None, **options: Any) -> Columns:
+        return self.laid_out(per, form_of(per, self._SHAPE, **options)).finished()
 
     to_pandas = passed_on(table, to_pandas)
     to_polars = passed_on(table, to_polars)

@@ -372,12 +372,15 @@ def named_classes(names: Sequence[Any], labels: Sequence[Any]) -> dict[str, Sequ
     return {"class": names} if labels == names else {"class": names, "label": labels}
 
 
-def form_of(per: str | None, usual: Shape, shape: Any, *, bounds: bool, level: float) -> Form:
+def form_of(
+    per: str | None, usual: Shape, *, shape: Any = None, level: float = 0.0, **options: bool
+) -> Form:
     """Check the options of a table; `usual` is the shape without `per`."""
     normal_quantile(level)  # refuses an invalid level
     if shape is None:
         shape = usual if per is None else "wide"
-    return Form(bounds=bounds, level=level, shape=one_of(shape, ("long", "wide"), name="shape"))
+    shape = one_of(shape, ("long", "wide"), name="shape")
+    return Form(shape=shape, level=level, **options)
 
 
 def table(
@@ -426,7 +429,7 @@ def table(
         if not _has_table(result):
             got = type(result).__name__
             raise InvalidInputError(f"must map to results, got {got} at {of!r}", argument="results")
-    form = form_of(per, "wide", shape, bounds=bounds, level=level)
+    form = form_of(per, "wide", shape=shape, bounds=bounds, level=level)
     return keyed(results, per, key, form).finished()
 
 
